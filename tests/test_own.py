@@ -245,6 +245,15 @@ WRONG = {
         f"{GENERATE}\n    yield from [1] * n",
         "`model` has no effect",
     ),
+    "no generator": (
+        f"{GENERATE}\n    caches, tokens = None, torch.as_tensor(tokens)\n"
+        "    for _ in range(n):\n"
+        "        logits, caches = (model or transformer)(tokens, p, c, caches)\n"
+        "        yield (token := sample(logits[-1], temperature, top_p))\n"
+        "        tokens = torch.tensor([token])\n"
+        "        if token == stop:\n            return",
+        "hand rng on to sample",
+    ),
     "no blocks": (
         "def blockwise_attention(q, k, v, mask=None, size=256):\n"
         "    return attention(q, k, v, mask)",

@@ -162,12 +162,16 @@ def hint(number: str, tier: int = 1) -> None:
     tier : int
         1 for a nudge, up to the number of hints that the exercise has.
     """
-    hints = _find(number).hints
+    show_hint(f"Exercise {number}", _find(number).hints, tier, f'hint("{number}", {{}})')
+
+
+def show_hint(name: str, hints: tuple[str, ...], tier: int, call: str) -> None:
+    """Print one of the hints for what has this `name`; `call`, with a number, asks for another."""
     if not isinstance(tier, int) or not 1 <= tier <= len(hints):
-        print(f"Exercise {number} has hints 1 to {len(hints)}.")  # noqa: T201
+        print(f"{name} has hints 1 to {len(hints)}." if hints else f"{name} has no hints.")  # noqa: T201
         return
     last = tier == len(hints)
-    more = "This was the last." if last else f'The next one: hint("{number}", {tier + 1})'
+    more = "This was the last." if last else f"The next one: {call.format(tier + 1)}"
     head, text = f"Hint {tier} of {len(hints)}.", hints[tier - 1]
     tell(wrapped(f"{head} {text}") + f"\n{more}", boxed(head, text, more))
 

@@ -3,11 +3,13 @@
 A reader writes `my_transformer.py`, plain functions of PyTorch. `lend` puts the parts of the book
 in the place of those that are not written yet, and they call the reader's. `check` judges a part,
 `progress` the whole file, and `try_out` runs what a chapter's part makes possible, in a small
-world and in a real model. From a terminal: ``python -m tformer_book.own``.
+world and in a real model. `mine` hands the functions of the file to the exercises of the book.
+From a terminal: ``python -m tformer_book.own``.
 """
 
+from tformer_book.own.bridge import mine
 from tformer_book.own.lending import Unfit, lend, load
-from tformer_book.own.progress import check, find_file, progress
+from tformer_book.own.progress import check, find_file, hint, progress
 from tformer_book.own.tryouts import smollm2, try_out
 from tformer_book.own.world import small_world
 
@@ -15,8 +17,10 @@ __all__ = [
     "Unfit",
     "check",
     "find_file",
+    "hint",
     "lend",
     "load",
+    "mine",
     "progress",
     "small_world",
     "smollm2",

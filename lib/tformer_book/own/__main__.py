@@ -10,7 +10,7 @@ from pathlib import Path
 from tformer_book.exercises import CheckFailed
 from tformer_book.own.lending import Unfit, load
 from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, defined_in, of_the_book
-from tformer_book.own.progress import check, find_file, progress
+from tformer_book.own.progress import check, find_file, hint, progress
 from tformer_book.own.tryouts import try_out
 
 CHAPTERS = {str(part.chapter): part for part in PARTS}
@@ -24,9 +24,10 @@ def main(arguments: list[str] | None = None) -> int:
         "what",
         nargs="?",
         default="progress",
-        help=f"progress, begin, show, or a chapter: {', '.join(CHAPTERS)}",
+        help=f"progress, begin, show, hint, or a chapter: {', '.join(CHAPTERS)}",
     )
-    parser.add_argument("name", nargs="?", help="the part that `show` shows")
+    parser.add_argument("name", nargs="?", help="the part that `show` shows, or `hint` speaks of")
+    parser.add_argument("tier", nargs="?", type=int, default=1, help="which hint")
     parser.add_argument("--file", type=Path, help=f"the file; if none, the nearest {FILE}")
     chosen = parser.parse_args(arguments)
     try:
@@ -34,6 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
             return _begin(chosen.file or Path(FILE))
         if chosen.what == "show":
             return _show(chosen.name or "")
+        if chosen.what == "hint":
+            hint(chosen.name or "without a name", chosen.tier)
+            return 0
         path = find_file(chosen.file)
         if chosen.what == "progress":
             load(path)
@@ -41,11 +45,14 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if chosen.what in CHAPTERS:
             return _chapter(chosen.what, path)
+    except CheckFailed as failed:
+        print(failed, file=sys.stderr)
+        return 2
     except (FileNotFoundError, SyntaxError, Unfit) as error:
         print(f"Nothing was checked. {error}", file=sys.stderr)
         return 2
     parser.error(
-        f"there is no {chosen.what!r}; one of progress, begin, show, {', '.join(CHAPTERS)}"
+        f"there is no {chosen.what!r}; one of progress, begin, show, hint, {', '.join(CHAPTERS)}"
     )
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -46,12 +47,8 @@ class Used:
 
     def __call__(self, *inputs: Any) -> Any:
         """Hand tensors to the part, in double precision; return arrays."""
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float64)
-        try:
+        with double_precision():
             return to_arrays(self.use(self.module, *map(to_tensors, inputs)))
-        finally:
-            torch.set_default_dtype(before)
 
     @property
     def __name__(self) -> str:
@@ -68,8 +65,19 @@ class Used:
         return getattr(part, "__code__", None)
 
 
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """Let new tensors of fractions be of float64 meanwhile."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def to_tensors(value: Any) -> Any:
-    """Return arrays, in lists, tuples and dicts too, as tensors."""
+    """Return arrays, in lists and tuples too, as tensors."""
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     if isinstance(value, list | tuple):
@@ -100,6 +108,7 @@ def checked(
     slips: str = "",
     kind: Array | None = None,
     otherwise: str = "",
+    hints: tuple[str, ...] = (),
 ) -> Callable[[Use], Use]:
     """Register the check of a part; the decorated function says how it is used.
 
@@ -117,6 +126,8 @@ def checked(
         What comes back; one array if None.
     otherwise : str
         Said to a part that is wrong in no way that is known.
+    hints : tuple of str
+        From a nudge to nearly the answer, for a part of many lines.
     """
 
     def register(use: Use) -> Use:
@@ -127,7 +138,7 @@ def checked(
         }
         table = Table(right, cases, mutants, kind or Array(), otherwise, integers=False)
         test = partial(check_by_table, table)
-        CHECKS[name] = Exercise(name, test, praise, (), mutants, table)
+        CHECKS[name] = Exercise(name, test, praise, hints, mutants, table)
         return use
 
     return register
@@ -156,6 +167,19 @@ def checks() -> dict[str, Exercise]:
     return {name: CHECKS[name] for name in of_the_book()}
 
 
+def find_check(name: str) -> Exercise:
+    """Return the check of a part.
+
+    Raises
+    ------
+    CheckFailed
+        There is no such part.
+    """
+    if name not in checks():
+        raise CheckFailed(f"There is no part {name}. The parts are {', '.join(checks())}.")
+    return checks()[name]
+
+
 def judge(path: Path | str, name: str, seconds: float = 20.0) -> tuple[bool, str]:
     """Check one part of a file, with the book's parts around it.
 
@@ -177,9 +201,7 @@ def judge(path: Path | str, name: str, seconds: float = 20.0) -> tuple[bool, str
     CheckFailed
         There is no such part, or the file does not have it yet.
     """
-    entry = checks().get(name)
-    if entry is None:
-        raise CheckFailed(f"There is no part {name}. The parts are {', '.join(checks())}.")
+    entry = find_check(name)
     path = Path(path)
     try:
         if name not in defined_in(path):

@@ -60,10 +60,14 @@ def _sample(my: ModuleType, logits: Any, temperature: float, top_p: float) -> An
 
 def _beginnings() -> Iterator[Case]:
     for tokens in ([3], [3, 1, 4, 1, 5]):
-        yield case(tokens=np.array(tokens), n=1, stop=None)
-        yield case(tokens=np.array(tokens), n=6, stop=None)
-    yield case(tokens=np.array([2, 7]), n=6, stop=True, why="The token `stop` ends the text.")
-    yield case(tokens=np.array([3, 1, 4]), n=4, stop=None)
+        yield case(tokens=np.array(tokens), n=1, stop=None, top_p=1.0)
+        yield case(tokens=np.array(tokens), n=6, stop=None, top_p=1.0)
+    why = "The token `stop` ends the text."
+    yield case(tokens=np.array([2, 7]), n=6, stop=True, top_p=1.0, why=why)
+    yield case(tokens=np.array([3, 1, 4]), n=4, stop=None, top_p=1.0)
+    why = "With so small a top_p the likeliest token alone is kept, at any temperature."
+    for tokens in ([3, 1, 4], [5]):
+        yield case(tokens=np.array(tokens), n=6, stop=None, top_p=1e-9, why=why)
 
 
 @checked(
@@ -79,12 +83,28 @@ def _beginnings() -> Iterator[Case]:
             The next token goes by the last row of logits.
         for _ in range(n) → for _ in range(n - 1)
             One token is missing.
+        sample(logits[-1], temperature, → sample(logits[-1], 1,
+            The argument temperature has no effect.
+        temperature, top_p, rng) → temperature, rng=rng)
+            The argument top_p has no effect.
+        torch.as_tensor(tokens), None → torch.as_tensor(tokens), None; yield from tokens.tolist()
+            The tokens that were handed over come out too; only new ones are asked for.
     """,
     otherwise="Logits and caches of what is new, a sample of the last row, yield it, go on.",
+    hints=(
+        "The model reads the text once. From then on it reads one token at a time: where does what "
+        "it read before come from?",
+        "Begin with caches = None, and hand the model its own caches again at each call. Only the "
+        "last row of logits says what comes next.",
+        "(model or transformer)(tokens, p, c, caches) returns logits and caches. Yield "
+        "sample(logits[-1], temperature, top_p, rng); end if it is stop; else go on with "
+        "torch.tensor([token]) in the place of tokens.",
+    ),
 )
-def _generate(my: ModuleType, tokens: Any, n: int, stop: Any) -> Any:
+def _generate(my: ModuleType, tokens: Any, n: int, stop: Any, top_p: float) -> Any:
     c = small(my, tied=False)
     p = parameters(my, c, seed=5)
+    torch.manual_seed(0)
     if stop:
         stop = list(my.generate(tokens, p, c, n, temperature=0))[2]
     handed: list[int] = []
@@ -93,7 +113,8 @@ def _generate(my: ModuleType, tokens: Any, n: int, stop: Any) -> Any:
         handed.append(len(tokens))
         return my.transformer(tokens, *rest, **more)
 
-    found = list(my.generate(tokens, p, c, n, temperature=0, stop=stop, model=model))
+    temperature = 0 if top_p == 1 else 1.0
+    found = list(my.generate(tokens, p, c, n, temperature, top_p, stop=stop, model=model))
     if found and not handed:
         raise Wrong("The argument `model` has no effect: call it, or transformer if it is None.")
     if max(handed[1:], default=1) > 1:
@@ -101,6 +122,11 @@ def _generate(my: ModuleType, tokens: Any, n: int, stop: Any) -> Any:
             f"The model is handed {', '.join(map(str, handed))} tokens, one call after another. "
             "After the first call hand over the new token alone, and the caches."
         )
+    one, other = (
+        list(my.generate(tokens, p, c, 8, rng=torch.Generator().manual_seed(3))) for _ in range(2)
+    )
+    if one != other:
+        raise Wrong("Two equal generators as `rng` give different texts: hand rng on to sample.")
     return np.array(found, dtype=float)
 
 
@@ -181,8 +207,25 @@ def _to_watch() -> Iterator[Case]:
             edit is always told layer 0.
         attention_weights(q, k, mask) → attention_weights(q, k)
             The mask has no effect.
+        pattern = edit(len(patterns), attention_weights(q, k, mask).flatten(-4, -3)) → pattern = attention_weights(q, k, mask).flatten(-4, -3) ;; patterns.append(pattern) → patterns.append(pattern); pattern = edit(len(patterns) - 1, pattern)
+            The list has the patterns before edit; it has what edit returns.
+        attention_weights(q, k, mask).flatten(-4, -3)) → attention_weights(q, k, mask)) ;; pattern.unflatten(-3, (k.shape[-4], -1)) → pattern
+            The patterns still have an axis of groups; heads stand on one axis, (…, heads, T, S).
+        , attend=attend)[0] → )[0]
+            The model is not handed `attend`, so the list stays empty.
+        return pattern.unflatten(-3, (k.shape[-4], -1)) @ v → return attention_weights(q, k, mask) @ v
+            The edited weights are listed, but the model goes on with those before edit.
     """,  # noqa: E501
     otherwise="attend keeps the (edited) weights of each layer and multiplies them by the values.",
+    hints=(
+        "The model calls `attend`, if it is handed one, in the place of attention, once a layer. "
+        "So a function that also keeps its weights sees all of them.",
+        "Write attend(q, k, v, mask) inside attention_patterns, where it can append to a list. The "
+        "length of this list is the number of the layer.",
+        "attention_weights(q, k, mask) has an axis of groups and one of heads in a group: "
+        ".flatten(-4, -3) makes one of them, for edit and the list. Before `@ v` unflatten it "
+        "again, to k.shape[-4] groups.",
+    ),
 )
 def _attention_patterns(my: ModuleType, tokens: Any, layer: int | None) -> Any:
     def first_token_alone(now: int, pattern: Any) -> Any:

@@ -170,6 +170,16 @@ def _projected() -> Iterator[Case]:
             A base of 0 says that there is no RoPE.
     """,  # noqa: E501
     otherwise="Split into heads, turn, take the cache in front, mask, attend, merge.",
+    hints=(
+        "Six steps: split_heads, rope, the cache in front, causal_mask, grouped_attention, "
+        "merge_heads. Which of them need to know that there is a cache?",
+        "Queries have n_heads heads, keys and values n_groups. The first new token has the "
+        "position S, if S keys are in the cache. Only new keys are turned; those of the cache are "
+        "turned already.",
+        "After the cache is put in front with torch.cat(…, -2), T queries ask S keys, and "
+        "causal_mask(T, S) fits if c.causal. Return the merged heads and the pair of all keys and "
+        "values.",
+    ),
 )
 def _self_attention(
     my: ModuleType, q: Any, k: Any, v: Any, base: float, causal: bool, cached: int
@@ -209,6 +219,15 @@ def _streams() -> Iterator[Case]:
             The output matrix o_proj is missing.
     """,
     otherwise="x + attention(norm(x)), and to that + swiglu(norm of it).",
+    hints=(
+        "Two sublayers of the same form: take a normed copy of x, compute with it, add the result "
+        "to x.",
+        "First sublayer: linear with q_proj, k_proj and v_proj, then self_attention, then linear "
+        "with o_proj. Second: swiglu with gate_proj, up_proj and down_proj.",
+        "linear takes matrices as (outputs, inputs), swiglu takes them as (inputs, outputs): hand "
+        "over w(…).mT there. The second norm reads x after the first sum. Return x and the cache "
+        "that self_attention returned.",
+    ),
 )
 def _block(my: ModuleType, x: Any, eps: float, seed: int) -> Any:
     c = small(my, eps=eps)
@@ -244,9 +263,25 @@ STACK_SLIPS = """
             The norm behind the last layer is missing.
         p.get("lm_head.weight", embedding) → embedding
             `lm_head.weight` has no effect. Where it is there, it is the unembedding.
+        range(c.n_layers) → reversed(range(c.n_layers))
+            The last layer comes first: begin with layer 0.
+        linear(x, p.get("lm_head.weight", embedding)) → softmax($)
+            Those are probabilities; logits are asked for, without a softmax.
+        x, cache = block( → y, cache = block( ;; kept.append(cache) → kept.append(cache); x = x + y
+            The vectors are added to what block returns, and it has added them already.
         {STACK_SLIPS.strip()}
     """,
     otherwise="Embed, all blocks, the last norm, and a row of logits for each position.",
+    hints=(
+        "Rows of the embedding are the first vectors; each block takes the vectors that the block "
+        "before has returned.",
+        "block asks for a function w: for layer i, w(name) is "
+        "p[f'model.layers.{i}.{name}.weight']. It also gets the cache of its layer, or None if "
+        "there are no caches.",
+        "Keep the cache that each block returns in a list. After the last block come "
+        "rms_norm with model.norm.weight and c.eps, and linear with lm_head.weight if p has it, "
+        "else with the embedding.",
+    ),
 )
 def _transformer(my: ModuleType, tokens: Any, tied: bool, cached: int) -> Any:
     c = small(my, tied=tied)
@@ -266,9 +301,24 @@ def _transformer(my: ModuleType, tokens: Any, tied: bool, cached: int) -> Any:
             The norm behind the last layer is missing.
         gelu(affine → torch.relu(affine
             The hidden units are GELU's, not ReLU's.
+        layer_norm(x, *pair("ln_2"), c.eps) → layer_norm(x, *pair("ln_1"), c.eps)
+            Both norms of a layer are `ln_1`; the second has gain and bias of its own.
+        layer_norm(x, *pair("ln_1"), c.eps) → x
+            Attention reads the residual stream itself; it reads the copy normed by `ln_1`.
+        x = x + affine(y, "attn.c_proj") → x = affine(y, "attn.c_proj")
+            The output of attention replaces the residual stream; it is added to it.
         {STACK_SLIPS.strip()}
     """,
     otherwise="Tokens and positions, all blocks, the last norm, the embedding as unembedding.",
+    hints=(
+        "It is transformer again, with other names: where do positions come in, and which layers "
+        "have a bias now?",
+        "The first vectors are wte[tokens] plus rows of wpe, from the number of keys in the cache "
+        "on. A small function affine(x, name) for x @ weight + bias saves many lines.",
+        "affine(…, 'attn.c_attn').chunk(3, -1) gives q, k and v for self_attention. After it comes "
+        "'attn.c_proj', then ln_2, 'mlp.c_fc', gelu and 'mlp.c_proj'; both results are added to x. "
+        "At the end ln_f and linear with wte.",
+    ),
 )
 def _gpt2(my: ModuleType, tokens: Any, tied: bool, cached: int) -> Any:
     c = small(my, n_groups=4, d_ff=12, base=0.0)

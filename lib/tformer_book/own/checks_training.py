@@ -37,6 +37,10 @@ def _cubes() -> Iterator[Case]:
             The sign is wrong.
         / (2 * step) → / 2
             It is not divided by the step.
+        torch.zeros_like(x) → torch.full_like(x, step)
+            All numbers of x move at once; only the one at `index` may.
+        move[index] = step → move[index] = 1e-3
+            The argument step has no effect.
     """,
     otherwise="(loss(x + step) − loss(x − step)) / (2 step), where one number moves.",
 )
@@ -226,6 +230,16 @@ def _trainings() -> Iterator[Case]:
             learning_rate is asked about the step before.
     """,
     otherwise="Loss, gradients, clip to length 1, adamw for each parameter, then yield.",
+    hints=(
+        "Five things happen at each step: a loss, its gradients, one clipping for all of them, a "
+        "step of adamw for each parameter, and a yield. What has to be kept from step to step?",
+        "Each parameter has a mean and a mean square, zeros at the start. The gradients come from "
+        "torch.autograd.grad(loss, list(p.values())). Their common length is the root of the sum "
+        "of all their squares; where it is above 1, divide every gradient by it.",
+        "Change the parameters inside `with torch.no_grad():`, by x[...] = …, since p belongs to "
+        "the caller. decay is 0.1 where x.ndim is above 1, else 0. The rate is learning_rate(step, "
+        "steps, warmup, peak), with steps from 1. Yield step and loss.item().",
+    ),
 )
 def _train(my: ModuleType, steps: int, peak: float, warmup: int) -> Any:
     c = small(my, n_layers=1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+import tomllib
+from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +14,8 @@ FILE = "my_transformer.py"
 BOOK = Path(__file__).with_name(FILE)
 BEGIN = Path(__file__).with_name("begin.txt")
 """What a reader's file begins with."""
+ACCEPTED = Path(__file__).with_name("accepted.toml")
+"""What the exercises take of a reader's file."""
 
 
 class Part(NamedTuple):
@@ -105,3 +109,18 @@ def defined_in(path: Path) -> dict[str, Definition]:
 def of_the_book() -> dict[str, Definition]:
     """Return the parts of the book's own file by name, in their order."""
     return defined_in(BOOK)
+
+
+@cache
+def accepted() -> dict[str, str]:
+    """Return, for each exercise that takes functions of a reader's file, what `check` is handed."""
+    return tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))
+
+
+def answered_with(names: Collection[str]) -> list[str]:
+    """Return the exercises that take nothing but functions of these names."""
+    return [
+        number
+        for number, answer in accepted().items()
+        if {*re.findall(r"\bmine\.(\w+)", answer)} <= {*names}
+    ]

@@ -6,11 +6,11 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from tformer_book.exercises import CheckFailed
+from tformer_book.exercises import CheckFailed, show_hint
 from tformer_book.exercises.display import boxed, in_notebook, tell, wrapped
 from tformer_book.exercises.done import SIGNS
-from tformer_book.own.checking import judge
-from tformer_book.own.parts import FILE, PARTS, Part, defined_in
+from tformer_book.own.checking import checks, find_check, judge
+from tformer_book.own.parts import FILE, PARTS, Part, answered_with, defined_in
 
 
 def find_file(path: Path | str | None = None) -> Path:
@@ -49,12 +49,36 @@ def check(name: str, path: Path | str | None = None) -> None:
     """
     correct, text = judge(find_file(path), name)
     head = f"{name}, {'correct' if correct else 'not yet'}."
-    plain = wrapped(f"{head} {text}")
+    plain, more = wrapped(f"{head} {text}"), ""
+    if not correct and checks()[name].hints:
+        more = f"For a hint: `{HINT.format(name)}`"
+        plain = f"{plain}\n{more}"
     if not correct and not in_notebook():
         raise CheckFailed(plain)
-    tell(
-        f"{SIGNS[correct][0]} {plain}", boxed(f"{SIGNS[correct][0]} {head}", text, correct=correct)
-    )
+    html_head = f"{SIGNS[correct][0]} {head}"
+    tell(f"{SIGNS[correct][0]} {plain}", boxed(html_head, text, more, correct))
+
+
+def hint(name: str, tier: int = 1) -> None:
+    """Print one hint for a part; a higher tier tells more.
+
+    Parameters
+    ----------
+    name : str
+        The part, such as ``"train"``.
+    tier : int
+        1 for a nudge, up to the number of hints that the part has.
+
+    Raises
+    ------
+    CheckFailed
+        There is no such part.
+    """
+    show_hint(name, find_check(name).hints, tier, f"{HINT.format(name)} {{}}")
+
+
+HINT = "python -m tformer_book.own hint {}"
+"""Asks for the first hint for a part."""
 
 
 class Line(NamedTuple):
@@ -102,6 +126,8 @@ def progress(path: Path | str | None = None) -> None:
     total = sum(line.n_lines for line in done)
     head = f"Your transformer: {len(done)} of {len(PARTS)} parts, {total} lines of your own."
     rest = "" if len(done) == len(PARTS) else " The book lends the rest."
+    numbers = ", ".join(answered_with([name for line in done for name in line.part.names]))
+    answers = f"It can answer these exercises: {numbers}." if numbers else ""
     rows = [(SIGNS[line.correct][0], line, line.complaint or line.part.gives) for line in lines]
     plain = "\n".join(
         f"{sign} {line.part.chapter:2d}  {', '.join(line.part.names)}: {text}"
@@ -112,4 +138,7 @@ def progress(path: Path | str | None = None) -> None:
         f"{', '.join(f'<code>{name}</code>' for name in line.part.names)}: {escape(text)}</div>"
         for sign, line, text in rows
     )
-    tell(f"{head}{rest}\n{plain}", f"<strong>{head}</strong>{rest}{listed}")
+    tell(
+        "\n".join(filter(None, [f"{head}{rest}", plain, answers])),
+        f"<strong>{head}</strong>{rest}{listed}{answers and f'<div>{answers}</div>'}",
+    )

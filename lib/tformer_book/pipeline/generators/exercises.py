@@ -3,11 +3,13 @@
 From ``exercises/solutions/NN_name.py`` come two notebooks. ``exercises/NN_name.ipynb`` is the
 student's: solutions cleared by nbgrader, checks locked and graded. ``exercises/solutions/NN_name``
 is the book's: solutions filled in and folded away. A cell marked ``exercise="book"`` or
-``exercise="why"`` in the source appears in the book only.
+``exercise="why"`` in the source appears in the book only. Where an exercise takes functions of the
+reader's own transformer, both say how; what nbgrader is given for a course does not.
 """
 
 import copy
 import re
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,18 @@ it knows what you did yesterday too."""
 PROGRESS = """from tformer_book.exercises import progress
 
 progress()"""
+OWN = """
+
+**Part of your transformer.** Your file from {page} can answer too:
+
+```python
+from tformer_book.own import mine
+
+check("{number}", {answer})
+```"""
+PAGE = "{doc}`Your own transformer <../../chapters/00_your_transformer>`"
+ACCEPTED = Path(__file__).parents[2] / "own/accepted.toml"
+"""What is handed to `check` from a reader's own file, by exercise."""
 FOLD = {
     "tags": ["hide-input"],
     "mystnb": {"code_prompt_show": "Show solution", "code_prompt_hide": "Hide solution"},
@@ -88,7 +102,7 @@ def _role(node: NotebookNode, states: bool) -> str:
 
 def solved(path: Path) -> NotebookNode:
     """The book's notebook: solutions filled in and folded, not run yet."""
-    cells = read(path)
+    cells = _with_own(read(path), PAGE)
     for cell in cells:
         if cell.role == "solution":
             cell.node.source = MARK.sub("", cell.node.source)
@@ -98,9 +112,23 @@ def solved(path: Path) -> NotebookNode:
     return _notebook([cell.node for cell in cells])
 
 
+def _with_own(cells: list[Cell], page: str) -> list[Cell]:
+    """Say below each exercise that takes functions of the file of `page` how to hand them over."""
+    accepted = tomllib.loads(ACCEPTED.read_text(encoding="utf-8"))
+    for cell in cells:
+        number = cell.number.replace("-", ".")
+        if cell.role == "statement" and number in accepted:
+            cell.node.source += OWN.format(page=page, number=number, answer=accepted[number])
+    return cells
+
+
 def instructor(path: Path) -> NotebookNode:
     """What nbgrader calls the source of an assignment: solutions between marks, graded checks."""
-    cells = [cell for cell in read(path) if cell.role not in ("book", "why")]
+    return _assignment(path, read(path))
+
+
+def _assignment(path: Path, cells: list[Cell]) -> NotebookNode:
+    cells = [cell for cell in cells if cell.role not in ("book", "why")]
     points = {c.number: c.node.source.count("★") for c in cells if c.role == "statement"}
     for cell in cells:
         if cell.role in ("solution", "check"):
@@ -132,7 +160,7 @@ def student(path: Path) -> NotebookNode:
         LockCells,
     )
 
-    notebook = instructor(path)
+    notebook = _assignment(path, _with_own(read(path), "*Your own transformer*"))
     for preprocessor in (LockCells, ClearSolutions, CheckCellMetadata, ComputeChecksums):
         notebook, _ = preprocessor().preprocess(notebook, {})
     return notebook
