@@ -45,8 +45,8 @@ BUDGET = 1e21
 """FLOPs of the strip."""
 SIZES = (5e8, 1e9, 2e9, 4e9, 8e9, 1.6e10)
 """Parameters of the six models that it could buy."""
-LARGE = {"font.size": 14}
-"""So that exponents on the axes of a broad figure are read from the back of a hall."""
+LARGE = 14
+"""Points: so that exponents on the axes of a broad figure are read from the back of a hall."""
 COLORS = (VERMILLION, ORANGE, GREEN, SKY, BLUE, PURPLE)
 
 
@@ -85,7 +85,7 @@ def _bought(sizes: Sequence[float], told: bool) -> Figure:
     return figure
 
 
-@rc_context(LARGE)
+@rc_context({"font.size": LARGE})
 def sweep() -> tuple[Figure, Figure]:
     """The 24 runs and their law: against tokens, a line a size, and against sizes."""
     runs, law = measured.sweep(), measured.law()
@@ -154,7 +154,7 @@ def attention() -> Figure:
     return figure
 
 
-@rc_context(LARGE)
+@rc_context({"font.size": LARGE})
 def spend() -> tuple[Figure, Figure]:
     """The loss over sizes and tokens, with budgets and their optimum; and what a miss costs."""
     law, runs = published.refit(), published.runs()
