@@ -52,10 +52,58 @@ def through_names(rows: np.ndarray, late: bool = False) -> bool:
     return bool(off.max() < 1e-9)
 
 
+def squared(rows: np.ndarray) -> bool:
+    """The same, and the size of a difference that has a name."""
+    off = ref.softmax(rows) - ref.softmax(rows + 1)
+    return float((off**2).sum()) < 1e-9
+
+
+def of_one_list(rows: np.ndarray) -> bool:
+    """Parts of one list."""
+    found = [ref.softmax(rows + i) for i in range(3)]
+    return all(near(found[0], one) for one in found)
+
+
+def of_one_table(rows: np.ndarray) -> bool:
+    """Parts of a table."""
+    found = {"one": ref.softmax(rows), "other": ref.log_softmax(rows), "same": ref.softmax(rows)}
+    return near(found["one"], found["same"])
+
+
+def in_pairs(rows: np.ndarray) -> bool:
+    """Pair by pair."""
+    both = zip(ref.softmax(rows), ref.softmax(rows + 1), strict=True)
+    return all(near(one, other) for one, other in both) and all(
+        near(one, other) for one, other in zip(ref.softmax(rows), ref.softmax(rows), strict=True)
+    )
+
+
+def spread(rows: np.ndarray) -> bool:
+    """How far many of them lie apart."""
+    found = [ref.softmax(rows + i) for i in range(3)]
+    return bool(np.ptp(np.stack(found), axis=0).max() < 1e-9)
+
+
+def by_its_name(rows: np.ndarray) -> bool:
+    """A function that is asked for by its name."""
+    for name in ("softmax", "log_softmax"):
+        read = getattr(ref, name)
+        if not near(read(rows), read(rows + 1), 1e-9):
+            return False
+    return True
+
+
 def anchored(rows: np.ndarray) -> bool:
     """The same, and once by another way."""
     want = np.exp(rows) / np.exp(rows).sum(axis=-1, keepdims=True)
     return twice(rows) and near(ref.softmax(rows), want) and near(ref.softmax(rows), want[::-1])
+
+
+def anchored_by_one(rows: np.ndarray) -> bool:
+    """Parts of one list, the first of which comes by another way too."""
+    found = [ref.softmax(rows + i) for i in range(3)]
+    want = np.exp(rows) / np.exp(rows).sum(axis=-1, keepdims=True)
+    return near(found[0], want) and all(near(one, found[0]) for one in found)
 
 
 def one_value(rows: np.ndarray) -> bool:
@@ -64,13 +112,29 @@ def one_value(rows: np.ndarray) -> bool:
     return near(ref.dot(p, rows), (p * rows).sum(axis=-1))
 
 
+def one_of_many(rows: np.ndarray) -> bool:
+    """So may one of many."""
+    for p in [ref.softmax(rows + i) for i in range(3)]:
+        if not near(ref.dot(p, rows), (p * rows).sum(axis=-1)):
+            return False
+    return True
+
+
 @pytest.mark.parametrize(
     ("verification", "names"),
     [
         (twice, {"reference.softmax"}),
         (through_names, {"reference.softmax", "reference.log_softmax"}),
+        (squared, {"reference.softmax"}),
+        (of_one_list, {"reference.softmax"}),
+        (of_one_table, {"reference.softmax", "reference.log_softmax"}),
+        (in_pairs, {"reference.softmax"}),
+        (spread, {"reference.softmax"}),
+        (by_its_name, {"reference.softmax", "reference.log_softmax"}),
         (anchored, set()),
+        (anchored_by_one, set()),
         (one_value, set()),
+        (one_of_many, set()),
     ],
 )
 def test_a_function_on_both_sides_is_found(verification, names) -> None:  # type: ignore[no-untyped-def]

@@ -23,7 +23,14 @@ INSTRUMENTS = {"mean_interval", "median_interval", "hoeffding_margin", "bernstei
 """What makes the things that are computed with, or measures them: neither is what is judged."""
 GROWS = {"append", "add", "setdefault", "extend"}
 JUDGES = {"near", "identity", "array_equal", "allclose", "subtract", "isclose"}
+JUDGES |= {"assert_allclose", "assert_array_equal"}
 """Functions that compare their first two arguments."""
+SPREADS = {"ptp", "diff", "std", "var"}
+"""Functions that compare the parts of their first argument."""
+SIZES = {"abs", "norm", "square", "fabs"}
+"""Functions that say how large a difference is."""
+MANY = (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.DictComp)
+"""What holds more than one value."""
 
 
 class Held(NamedTuple):
@@ -43,7 +50,8 @@ def comparisons(claim: Claim) -> Iterator[Held]:
         body = body_of(function)
         for one, other, exact in body.comparisons():
             left, right = body.calls(one), body.calls(other)
-            same = {site for site in left & right if not body.repeated(site)}
+            apart = body.apart(one, other)
+            same = {x for x in left & right if not (body.repeated(x) or apart & body.within(x))}
             sides = [frozenset().union(*map(body.reached, side - same)) for side in (left, right)]
             where = f"{function.__module__.partition('.')[2]}.{function.__name__}"
             yield Held(where, f"{ast.unparse(one)} | {ast.unparse(other)}", *sides, exact)
@@ -119,11 +127,70 @@ class Body:
                     yield node.left, node.right, True
             elif isinstance(node, ast.Call) and _last(node.func) in JUDGES and len(node.args) > 1:
                 yield node.args[0], node.args[1], True
+            elif isinstance(node, ast.Call) and _last(node.func) in SPREADS and node.args:
+                yield node.args[0], node.args[0], True
 
     def _measured(self, node: ast.AST) -> bool:
-        """Whether the size of a difference is taken."""
+        """Whether the size of a difference is taken, there or where its name stands."""
         above = self.parents.get(node)
-        return isinstance(above, ast.Call) and _last(above.func) in {"abs", "norm"}
+        if isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name):
+            name = above.targets[0].id
+            return any(
+                isinstance(use, ast.Name) and use.id == name and self._sized(use)
+                for use in ast.walk(self.tree)
+            )
+        return self._sized(node)
+
+    def _sized(self, node: ast.AST) -> bool:
+        above = self.parents.get(node)
+        if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Pow):
+            return above.left is node
+        return isinstance(above, ast.Call) and _last(above.func) in SIZES
+
+    def apart(self, one: ast.AST, other: ast.AST) -> set[str]:
+        """The names of many values of which the sides take different ones."""
+        if one is other:  # the parts of one value
+            return {x.id for x in ast.walk(one) if isinstance(x, ast.Name)} | {""}
+        taken = [self._taken(side) for side in (one, other)]
+        return {name for name in taken[0].keys() & taken[1] if taken[0][name] != taken[1][name]}
+
+    def _taken(self, expression: ast.AST) -> dict[str, set[str]]:
+        """Of names that stand for many values, which of these an expression takes."""
+        found: dict[str, set[str]] = {}
+        for node in ast.walk(expression):
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, set()).add(ast.unparse(node.slice))
+            if isinstance(node, ast.Name):
+                for name in self.drawn.get(node.id, ()):
+                    found.setdefault(name, set()).add(node.id)
+        return found
+
+    @cached_property
+    def drawn(self) -> dict[str, set[str]]:
+        """Of each name that takes one value after another, the names of what it takes them from."""
+        found: dict[str, set[str]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.For | ast.comprehension):
+                for target, value in _assigned(node):
+                    for name in ast.walk(target):
+                        if isinstance(name, ast.Name):
+                            names = {x.id for x in ast.walk(value) if isinstance(x, ast.Name)}
+                            found.setdefault(name.id, set()).update(names)
+        return found
+
+    def within(self, site: ast.Call) -> set[str]:
+        """The names of many values of which a call makes some; "" if they have no name."""
+        node: ast.AST | None = site
+        found: set[str] = set()
+        many = False
+        while node is not None and node is not self.tree:
+            many |= isinstance(node, MANY)
+            if isinstance(node, ast.Assign) and many:
+                found |= {x.id for x in node.targets if isinstance(x, ast.Name)}
+            if isinstance(node, ast.Call) and many and _last(node.func) in GROWS:
+                found |= {x.id for x in ast.walk(node.func) if isinstance(x, ast.Name)}
+            node = self.parents.get(node)
+        return found | ({""} if many and not found else set())
 
     def calls(self, expression: ast.AST) -> frozenset[ast.Call]:
         """All calls that an expression is made of, through the names in it."""
@@ -167,12 +234,16 @@ class Body:
         """
         if isinstance(part, ast.Name | ast.Attribute):
             yield self.value(part)
+        if isinstance(part, ast.Call):
+            yield from self.looked_up(part)
         names = (ast.IfExp, ast.Name, ast.Attribute, ast.Tuple) + (ast.Call,) * made
         for value in self.made.get(part.id, []) if isinstance(part, ast.Name) else []:
             if isinstance(value, names):
                 for node in ast.walk(value):
                     if isinstance(node, ast.Name | ast.Attribute):
                         yield self.value(node)
+                    if isinstance(node, ast.Call):
+                        yield from self.looked_up(node)
 
     def value(self, node: ast.AST) -> Any:
         """What a name of the file stands for; None for names of the function."""
@@ -182,6 +253,20 @@ class Body:
         if isinstance(node, ast.Name) and node.id not in self.made:
             return self.function.__globals__.get(node.id, self.imported.get(node.id))
         return None
+
+    def looked_up(self, call: ast.Call) -> Iterator[Any]:
+        """The functions that `getattr` may give, by the texts that stand for their names."""
+        if _last(call.func) == "getattr" and len(call.args) > 1:
+            texts, todo, seen = set(), [call.args[1]], set()
+            while todo:
+                for node in ast.walk(todo.pop()):
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                        texts.add(node.value)
+                    if isinstance(node, ast.Name) and node.id not in seen:
+                        seen.add(node.id)
+                        todo += self.made.get(node.id, [])
+            owner = self.value(call.args[0])
+            yield from (getattr(owner, text, None) for text in sorted(texts))
 
     @cached_property
     def imported(self) -> dict[str, Any]:
@@ -256,6 +341,19 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.expr]]:
     elif isinstance(node, ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value:
         yield node.target, node.value
     elif isinstance(node, ast.For | ast.comprehension):
-        yield node.target, node.iter
+        yield from _iterated(node.target, node.iter)
     elif isinstance(node, ast.Call) and node.args and _last(node.func) in GROWS:
         yield node.func.value, node.args[-1]  # type: ignore[attr-defined]
+
+
+def _iterated(target: ast.AST, values: ast.expr) -> Iterator[tuple[ast.AST, ast.expr]]:
+    """Targets and what they take one after another; through `zip` and `enumerate`."""
+    ends = getattr(target, "elts", ())
+    if isinstance(values, ast.Call) and ends:
+        if _last(values.func) == "zip" and len(ends) == len(values.args):
+            yield from zip(ends, values.args, strict=True)
+            return
+        if _last(values.func) == "enumerate" and len(ends) == 2:
+            yield from _iterated(ends[1], values.args[0])
+            return
+    yield target, values

@@ -21,6 +21,7 @@ SMALLEST = 0.7  # of their size, at which lines and letters of a drawing are leg
 RESIZED = 450  # milliseconds until what is too wide has been made reachable
 CHAPTERS = [page for page in toc_pages() if page.startswith("chapters/") and page[9:11].isdigit()]
 ZOOM = 0.9  # of a slide, at which it can be read from the last row
+LETTERS = 0.017  # of a slide's height, which the smallest letters of a drawing have at least
 COLUMNS = (1200, 768)  # widths at which what stands beside the text has just come, or gone
 
 
@@ -161,6 +162,8 @@ def lecture(page: Page) -> Iterator[str]:
             yield f"lecture: a formula without its sentence: {place}"
         if slide["zoom"] < ZOOM:
             yield f"lecture: at {slide['zoom']:.2f} of its size: {place}"
+        if slide["letters"] < LETTERS:
+            yield f"lecture: letters of {slide['letters']:.4f} of its height: {place}"
     page.keyboard.press("Escape")
     page.evaluate("scrollTo(0, 0)")
 
@@ -281,7 +284,11 @@ SLIDES = """() => {
         const titles = [carried, ...slide.querySelectorAll(own)].filter(seen).length;
         const lone = slide.matches(".tf-slide-formula") && !slide.querySelector("p");
         const zoom = Number(slide.style.zoom);
-        found.push({ where: before, zoom, over, wide, text, titles, lone });
+        const glyphs = [...slide.querySelectorAll("svg.drawing use")];
+        const sizes = glyphs.filter((e) => e.checkVisibility()).map((e) => e.getScreenCTM());
+        const heights = sizes.map(({ a, b }) => 100 * Math.hypot(a, b) / frame.clientHeight);
+        const letters = Math.min(1, ...heights); // a font of matplotlib is 100 high
+        found.push({ where: before, zoom, letters, over, wide, text, titles, lone });
         frame.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
     }
     below.forEach((e, i) => { e.style.display = shown[i]; });

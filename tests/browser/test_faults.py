@@ -70,6 +70,10 @@ PLANTED = {
         "lecture: … too high: … Tall.",
         "lecture: at 0.45 of its size: … Tall.",
     ],
+    '<figure>Tiny.<svg class="drawing" viewBox="0 0 9 9" width="40" height="40"><use href="#a" '
+    'transform="scale(0.01)"/><path id="a" d="M0 0h9v9z"/></svg></figure>': [
+        "lecture: letters of 0.0126 of its height: … Tiny."
+    ],
     '<figure><pre><i style="display: inline-block; width: 5000px">Broad.</i></pre></figure>': [
         "lecture: wider than its box: … Broad.",
     ],

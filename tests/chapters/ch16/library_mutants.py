@@ -31,6 +31,12 @@ MUTANTS = slipped(
         state = state + k → state = k
             recurrent linear attention: overwritten
     """,
+    **{
+        "reference.blockwise.softmax_state": """
+            terms.sum(axis=-1), terms @ v → 2 * terms.sum(axis=-1), 2 * terms @ v
+                state of a softmax: twice as large
+        """,
+    },
 )
 """What is wrong -> the library function, and the mutant in its place."""
 
@@ -42,5 +48,6 @@ KILLED_BY = {
     "positive features: zero below zero": ["thm-linear"],
     "linear attention: halved": ["thm-linear"],
     "recurrent linear attention: overwritten": ["thm-linear"],
+    "state of a softmax: twice as large": ["thm-merge"],
 }
 """What is wrong, here or in another chapter -> the claims of this chapter that must fail."""

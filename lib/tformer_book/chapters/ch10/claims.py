@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference as ref
-from tformer.configuration import Configuration
+from tformer.configuration import CHOICES, Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import BlockParameters, FeedForwardParameters
 from tformer.reference.blocks import apply_norm, cached_block
@@ -19,8 +19,6 @@ from tformer_book.claims import plain
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import grid, near, show, stirred
 from tformer_book.world.sources import slips
-
-POSITION_ENCODINGS = ("none", "learned", "sinusoidal", "relative", "alibi", "rope")
 
 
 @claim(
@@ -42,7 +40,7 @@ def stack_causal(
     The full pass is computed word by word as well, in loops that share no code with the library.
     """
     changed = cut = 0
-    for order, positions in product(("pre", "post"), POSITION_ENCODINGS):
+    for order, positions in product(("pre", "post"), CHOICES["positions"]):
         c = Configuration(order=order, positions=positions)
         sizes = Sizes(7, 8, 3, 4, 12, n_groups=2, n_positions=13)
         model = stirred(initialise(sizes, c, np.random.default_rng(1), std=0.4))

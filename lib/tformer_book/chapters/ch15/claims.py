@@ -146,6 +146,8 @@ def temperatures(power: int = 2, sign: int = 1, tied: bool = True) -> str:
         steps = [ref.softmax(ref.temperature(z, t)) for t in (0.3, 0.7, 1.0, 2.0, 5.0)]
         surprises = [float(ref.entropy(p)) for p in steps]
         require(np.all(np.diff(surprises) > 0), f"{show(z)}: entropies {show(surprises)}")
+        by_sums = [-sum(x * np.log(x) for x in p) for p in steps]
+        require(near(surprises, by_sums, 1e-9), f"{show(z)}: entropies by sums {show(by_sums)}")
         top = [float(p.max()) for p in steps]
         require(np.all(np.diff(top) < 0), f"{show(z)}: largest {show(top)}")
         cold, hot = (ref.softmax(ref.temperature(z, t)) for t in (0.01, 1e8))

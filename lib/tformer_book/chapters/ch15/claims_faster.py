@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from tformer import reference as ref
-from tformer.configuration import Configuration
+from tformer.configuration import CHOICES, Configuration
 from tformer.models import speculative as library
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, tree_map
@@ -23,12 +23,10 @@ from tformer_book.claims import plain
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import identity, near, show, simplex_grid
 
-POSITION_ENCODINGS = ("none", "learned", "sinusoidal", "rope", "alibi")
-
 
 def _model(positions: str) -> tuple[ModelParameters, Configuration]:
     c = Configuration(positions=positions)
-    sizes = Sizes(7, 8, 2, 2, 12, n_groups=1, n_positions=20)
+    sizes = Sizes(7, 8, 2, 2, 12, n_groups=1, n_positions=37 if positions == "relative" else 20)
     p = initialise(sizes, c, np.random.default_rng(0))
     return tree_map(lambda x: x + np.random.default_rng(1).standard_normal(x.shape) / 4, p), c
 
@@ -41,7 +39,7 @@ def _model(positions: str) -> tuple[ModelParameters, Configuration]:
         "the last word's keys are not kept": {"kept": -1},
         "without a cache, twice as many scores": {"without": 342},
     },
-    scope="5 schemes of positions, 18 words in all pairs of parts",
+    scope="6 schemes of positions, 18 words in all pairs of parts",
 )
 def cached(restart: bool = False, kept: int = 0, without: int = 2109) -> str:
     """A text in two parts and word by word; and the scores, counted where they are made.
@@ -49,7 +47,7 @@ def cached(restart: bool = False, kept: int = 0, without: int = 2109) -> str:
     The whole text is read in loops as well, by code that the library does not share.
     """
     text = np.random.default_rng(2).integers(0, 7, 18)
-    for positions in POSITION_ENCODINGS:
+    for positions in CHOICES["positions"]:
         p, c = _model(positions)
         whole = ref.decoder(text, p, c)
         off = float(np.abs(whole - plain.logits(text, p, c)).max())

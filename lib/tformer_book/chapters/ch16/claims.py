@@ -114,7 +114,8 @@ def merging(shrunk: bool = True, averaged: bool = False, nothing: float = 0.0) -
         parts = [softmax_state(scores[:, a:b], values[a:b]) for a, b in pairwise(cuts)]
         empty = np.full(1, 0.0 if nothing else -np.inf), np.full(1, nothing), 0 * values[:1]
         parts[1] = merge_states(parts[1], SoftmaxState(*empty))
-        whole = softmax_state(scores, values)
+        rises = np.exp(scores[0] - scores.max())
+        whole = [scores.max()], [sum(rises)], [sum(map(np.multiply, rises, values))]
         for state in _bracketed([parts[i] for i in rng.permutation(5)], averaged):
             for name, got, want in zip(SoftmaxState._fields, state, whole, strict=True):
                 require(near(got, want, 1e-9), f"{name}: {show(got)}, not {show(want)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -44,6 +45,8 @@ BUDGET = 1e21
 """FLOPs of the strip."""
 SIZES = (5e8, 1e9, 2e9, 4e9, 8e9, 1.6e10)
 """Parameters of the six models that it could buy."""
+LARGE = 14
+"""Points: so that exponents on the axes of a broad figure are read from the back of a hall."""
 COLORS = (VERMILLION, ORANGE, GREEN, SKY, BLUE, PURPLE)
 
 
@@ -82,6 +85,7 @@ def _bought(sizes: Sequence[float], told: bool) -> Figure:
     return figure
 
 
+@rc_context({"font.size": LARGE})
 def sweep() -> tuple[Figure, Figure]:
     """The 24 runs and their law: against tokens, a line a size, and against sizes."""
     runs, law = measured.sweep(), measured.law()
@@ -94,7 +98,7 @@ def sweep() -> tuple[Figure, Figure]:
         ax.plot(at, law.loss(n, at), color=color, label=f"N = {n:,.0f}")
     ax.set(xscale="log", yscale="log", xlabel="tokens D", ylabel="excess, nats a token")
     _plain(ax)
-    label_ends(ax)
+    label_ends(ax, gap=15)
     right, ax = panel(WIDE * 0.5, 3.8)
     for d, color in zip(tokens, COLORS[1:5], strict=True):
         these = runs.d == d
@@ -103,7 +107,7 @@ def sweep() -> tuple[Figure, Figure]:
         ax.plot(at, law.loss(at, d), color=color, label=f"D = {d:,.0f}")
     ax.set(xscale="log", yscale="log", xlabel="parameters N", ylabel="excess, nats a token")
     _plain(ax)
-    label_ends(ax)
+    label_ends(ax, gap=15)
     return left, right
 
 
@@ -150,6 +154,7 @@ def attention() -> Figure:
     return figure
 
 
+@rc_context({"font.size": LARGE})
 def spend() -> tuple[Figure, Figure]:
     """The loss over sizes and tokens, with budgets and their optimum; and what a miss costs."""
     law, runs = published.refit(), published.runs()
@@ -158,7 +163,7 @@ def spend() -> tuple[Figure, Figure]:
     over = law.loss(n[None], d[:, None])
     levels = (2.0, 2.1, 2.2, 2.4, 2.7, 3.2, 4.0)
     drawn = ax.contour(n, d, over, levels=levels, colors=QUIET, linewidths=1)
-    ax.clabel(drawn, fmt="%.1f", fontsize=10)
+    ax.clabel(drawn, fmt="%.1f", fontsize=12)
     ax.plot(runs.n, runs.d, "o", color=BLUE, markersize=3, alpha=0.5)
     for compute, color in zip((1e19, 1e21, 1e23), (ORANGE, VERMILLION, PURPLE), strict=True):
         ax.plot(n, compute / 6 / n, color=color)
@@ -175,7 +180,7 @@ def spend() -> tuple[Figure, Figure]:
     ax.set(xscale="log", xlabel="size over the best size", ylabel="nats lost", ylim=(-0.01, 0.5))
     ax.set_xticks([0.1, 0.5, 1, 2, 10], ["1/10", "1/2", "1", "2", "10"])
     ax.minorticks_off()
-    ax.legend(fontsize=11)
+    ax.legend()
     return left, right
 
 
