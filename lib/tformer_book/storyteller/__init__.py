@@ -4,6 +4,6 @@ Two layers of four heads read and write tales of a small world (`tales`), by tok
 reads the committed weights; ``python -m tformer_book.storyteller FOLDER`` trains them again.
 """
 
-from tformer_book.storyteller.stored import Storyteller, load
+from tformer_book.storyteller.stored import Storyteller, load, named
 
-__all__ = ["Storyteller", "load"]
+__all__ = ["Storyteller", "load", "named"]

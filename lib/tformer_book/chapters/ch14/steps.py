@@ -20,13 +20,13 @@ import numpy as np
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import initialise
 from tformer.parameters import tree_map
-from tformer_book.storyteller.stored import HERE, load, tokens
+from tformer_book.storyteller.stored import HERE, load, named, tokens
 from tformer_book.storyteller.tales import NAMES, Tales, parted, tale
 from tformer_book.world.stories import ASKED
 
 __all__ = [
     *("FLOORS", "batches", "beginner", "floor", "losses", "norm_of_batch", "norms", "patients"),
-    *("questions", "surprise"),
+    *("own_batches", "own_beginner", "questions", "surprise"),
 ]
 
 WORDS = ("noun", "verb", "second noun", "trouble", "cure", "patient")
@@ -119,6 +119,11 @@ def beginner() -> Any:
     return fast.Module(fast.decoder, tree, configuration=CONFIGURATION)
 
 
+def own_beginner() -> dict[str, Any]:
+    """The same parameters by the names that a reader's own `my_transformer.py` uses."""
+    return {name: x.detach().clone().requires_grad_() for name, x in named(beginner().tree).items()}
+
+
 def questions() -> Any:
     """The first quarter of the tales of the measurement."""
     from tformer_book.storyteller.training import asked
@@ -134,6 +139,19 @@ def batches() -> Callable[[int], tuple[np.ndarray, ...]]:
         return next_tokens(tales.rows(np.random.default_rng((14, step)), 16, 65))
 
     return batch
+
+
+def own_batches() -> Callable[[int], Any]:
+    """The same rows, 65 tokens each, as a reader's own `train` asks for them."""
+    import torch
+
+    batch = batches()
+
+    def rows(step: int) -> Any:
+        given, wanted = batch(step)
+        return torch.from_numpy(np.hstack([given, wanted[:, -1:]]))
+
+    return rows
 
 
 def _tensor(x: np.ndarray) -> Any:
