@@ -216,13 +216,13 @@ def _trainings() -> Iterator[Case]:
     cases=_trainings,
     kind=Near(names=("losses", "output matrix", "gains", "steps")),
     slips="""
-        adamw(x, clip * g, → adamw(x, g,
+        x, clip * g, mean → x, g, mean
             The gradients are not clipped: all together have a length of at most 1.
         0.1 if x.ndim > 1 else 0 → 0.1
             Gains decay too; only matrices do.
         0.1 if x.ndim > 1 else 0 → 0
             Nothing decays; matrices decay by 0.1.
-        x[...], (mean[name], square[name]) = new, state → x[...] = new
+        x[...], mean[name], square[name] = adamw → x[...], *_ = adamw
             The means are forgotten after each step.
         learning_rate(step, steps, warmup, peak) → peak
             The rate is the same at all steps; learning_rate says it.

@@ -112,7 +112,8 @@ def initialise(c, seed=0):
 
 # 10. The block and the stack: each part reads a normed copy and adds its output.
 def self_attention(q, k, v, c, cache=None, attend=None):
-    q, k, v = (split_heads(x, n) for x, n in zip((q, k, v), (c.n_heads, c.n_groups, c.n_groups)))
+    q = split_heads(q, c.n_heads)
+    k, v = split_heads(k, c.n_groups), split_heads(v, c.n_groups)
     start = cache[0].shape[-2] if cache else 0
     if c.base:
         positions = torch.arange(start, start + q.shape[-2])
@@ -129,7 +130,8 @@ def block(x, w, c, cache=None, attend=None):
     y, cache = self_attention(q, k, v, c, cache, attend)
     x = x + linear(y, w("self_attn.o_proj"))
     h = rms_norm(x, w("post_attention_layernorm"), c.eps)
-    return x + swiglu(h, *(w(f"mlp.{name}_proj").mT for name in ("gate", "up", "down"))), cache
+    gate, up, down = (w(f"mlp.{name}_proj").mT for name in ("gate", "up", "down"))
+    return x + swiglu(h, gate, up, down), cache
 
 
 def transformer(tokens, p, c, caches=None, attend=None):
@@ -205,17 +207,21 @@ def learning_rate(step, steps, warmup, peak, last=0.1):
 
 
 def train(p, c, batch, steps, peak=3e-3, warmup=100, model=None):
-    mean, square = ({name: torch.zeros_like(x) for name, x in p.items()} for _ in range(2))
+    mean = {name: torch.zeros_like(x) for name, x in p.items()}
+    square = {name: torch.zeros_like(x) for name, x in p.items()}
     for step in range(1, steps + 1):
         tokens, rate = batch(step), learning_rate(step, steps, warmup, peak)
-        loss = next_token_loss((model or transformer)(tokens, p, c)[0], tokens)
+        logits, _ = (model or transformer)(tokens, p, c)
+        loss = next_token_loss(logits, tokens)
         grads = torch.autograd.grad(loss, list(p.values()))
-        clip = min(1, 1 / (math.sqrt(sum(g.square().sum() for g in grads)) + 1e-6))
-        with torch.no_grad():
-            for (name, x), g in zip(p.items(), grads):
-                state, decay = (mean[name], square[name]), 0.1 if x.ndim > 1 else 0
-                new, *state = adamw(x, clip * g, *state, step, rate, decay=decay)
-                x[...], (mean[name], square[name]) = new, state
+        length = math.sqrt(sum(g.square().sum() for g in grads))
+        clip = min(1, 1 / (length + 1e-6))
+        for (name, x), g in zip(p.items(), grads):
+            decay = 0.1 if x.ndim > 1 else 0  # matrices alone
+            with torch.no_grad():
+                x[...], mean[name], square[name] = adamw(
+                    x, clip * g, mean[name], square[name], step, rate, decay=decay
+                )
         yield step, loss.item()
 
 
