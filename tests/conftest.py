@@ -35,7 +35,7 @@ def pytest_collection() -> Iterator[None]:
     """Look for no garbage while modules are loaded, nor ever again among what they hold.
 
     What is imported and collected stays until the end: nearly a million objects, which every full
-    pass would visit, and of which a forked process would copy what it visits.
+    pass would visit.
     """
     gc.disable()
     try:
