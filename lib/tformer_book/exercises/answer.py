@@ -16,6 +16,7 @@ from tformer_book.exercises.describe import show
 
 CALL_SECONDS = 5.0
 CHECK_SECONDS = 20.0
+PLAIN = {str, int, float, bool}  # what holds nothing else and cannot change: most of a long list
 Array = np.ndarray
 
 
@@ -330,6 +331,8 @@ def would_be_numbers(array: Array) -> bool:
 
 def fresh(value: Any) -> Any:
     """Return a copy of what one call uses up or may change, and anything else as it is."""
+    if type(value) in PLAIN:
+        return value
     if isinstance(value, list | tuple | set):
         return type(value)(map(fresh, value))
     if isinstance(value, dict):
@@ -344,7 +347,8 @@ def arrays(value: Any) -> Iterator[Array]:
         yield value
     elif isinstance(value, list | tuple | dict):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from arrays(part)
+            if type(part) not in PLAIN:
+                yield from arrays(part)
 
 
 def outline(value: Any) -> Any:
@@ -352,6 +356,8 @@ def outline(value: Any) -> Any:
 
     What is no data, such as a function, stands for itself by its type.
     """
+    if type(value) in PLAIN:
+        return repr(value)
     if isinstance(value, dict):
         return {key: outline(part) for key, part in value.items()}
     if isinstance(value, list | tuple):

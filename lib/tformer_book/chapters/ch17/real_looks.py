@@ -36,6 +36,10 @@ LAYERS = range(20, 26)
 """The blocks in which the last word's look at the nouns is cut, as it was first tried."""
 
 
+TOGETHER = 8
+"""So many pairs are read in one row, each of which sees itself alone."""
+
+
 class Pair(NamedTuple):
     """Two nouns with what the first did not do to the second, and two adjectives."""
 
@@ -146,14 +150,25 @@ def weights(model: PretrainedModel, ending: str = "statement") -> list[float]:
     Of each the sum over its places, as the mean over heads, blocks and `PAIRS`.
     """
     p, found = model.parameters, []
-    for pair in PAIRS:
-        tokens = tokens_of(model, pair, ending)
+    for first in range(0, len(PAIRS), TOGETHER):
+        pairs = PAIRS[first : first + TOGETHER]
+        texts = [tokens_of(model, pair, ending) for pair in pairs]
+        lengths = [tokens.shape[-1] for tokens in texts]
+        own = np.repeat(np.arange(len(pairs)), lengths)
         # No logits are asked for, nor later blocks: the vocabulary of the sentences is enough.
-        kinds, numbers = np.unique(tokens, return_inverse=True)
-        cut = replace(p, embedding=p.embedding[kinds], blocks=p.blocks[: LAYERS.stop])
-        run = run_with_hooks(numbers.reshape(tokens.shape), cut, model.configuration)
-        rows = np.mean([run[f"blocks.{i}.weights"][..., -1, :] for i in LAYERS], axis=(0, 1, 2))
-        found.append([rows[at].sum() for at in _looked_at(model, pair, tokens).values()])
+        kinds, numbers = np.unique(np.concatenate(texts, axis=-1), return_inverse=True)
+        run = run_with_hooks(
+            numbers.reshape(2, -1),
+            replace(p, embedding=p.embedding[kinds], blocks=p.blocks[: LAYERS.stop]),
+            model.configuration,
+            mask=own[:, None] == own,
+            positions=np.concatenate([np.arange(length) for length in lengths]),
+        )
+        looks = [run[f"blocks.{i}.weights"] for i in LAYERS]
+        for pair, tokens, end in zip(pairs, texts, np.cumsum(lengths), strict=True):
+            there = np.s_[..., end - 1, end - tokens.shape[-1] : end]
+            rows = np.mean([weights[there] for weights in looks], axis=(0, 1, 2))
+            found.append([rows[at].sum() for at in _looked_at(model, pair, tokens).values()])
     return np.mean(found, axis=0).tolist()
 
 
