@@ -129,6 +129,10 @@ def _steps() -> Iterator[Case]:
         = (m * (3 * eps / m) ** (2 / 3) / 6 + eps / (3 * eps / m) ** (1 / 3)) if central else
         2 * (eps * m) ** 0.5
             That is the least value of the bound; the step at which it is reached is asked for.
+        (3 * eps / m) → (3 * m / eps) ;; (eps / m) ** 0.5 → (m / eps) ** 0.5
+            eps and m are exchanged: a larger error of the values needs a larger step.
+        (3 * eps / m) → (1.5 * eps / m)
+            The first part of the bound was taken as m h² / 3; it is m h² / 6.
     """,
 )
 def best_step(eps: float, m: float, central: bool) -> float:
@@ -198,6 +202,12 @@ def _memories() -> Iterator[Case | Test]:
             The vectors before each group are kept: else the group cannot be run again.
         n_layers // every * T * d → every * T * d
             As many vectors were kept as one group has blocks; one table is kept for each group.
+        n_layers // every * T * d + every * block → every * T * d + n_layers // every * block
+            The two numbers are exchanged: there are n_layers / every groups, of `every` blocks
+            each.
+        n_layers * block if → n_layers * block + T * d if
+            With every = 0 the first vectors were counted once more; they are among the numbers of
+            its block.
     """,
 )
 def kept_numbers(T: int, d: int, n_heads: int, n_layers: int, every: int) -> int:

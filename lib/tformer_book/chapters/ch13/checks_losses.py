@@ -133,6 +133,11 @@ def _batches() -> Iterator[Case]:
             Logarithms of probabilities are below 0: the minus sign is missing.
         z - top - np.log(e.sum(axis=-1, keepdims=True)) → z
             The logits are no logarithms of probabilities yet: the softmax is missing.
+        wanted >= 0 → (wanted > 0 if (wanted > 0).any() else wanted >= 0)
+            Token 0 is a token like the others; −1 alone is filling.
+        wanted >= 0 → tokens[:, :-1] >= 0
+            Positions were chosen by the token that is read; what is asked is the one that comes
+            next.
     """,
 )
 def next_loss(z: Array, tokens: Array) -> float:
@@ -232,6 +237,8 @@ def _reports() -> Iterator[Case]:
             The two are exchanged: bits per byte first.
         text.encode() → text.encode("utf-16")
             The bytes were counted in UTF-16; UTF-8 is asked for.
+        losses.sum() → np.cumsum(losses.astype(np.float32))[-1]
+            The losses were added up in float32, and a long sum loses digits there.
     """,
     otherwise="The loss of the text in bits, over its bytes in UTF-8; and e to its nats a byte.",
 )

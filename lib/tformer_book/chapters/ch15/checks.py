@@ -103,6 +103,11 @@ def _temperatures() -> Iterator[Case]:
             At ∞ you took the likeliest word, as at 0; heat makes all alike.
         np.where(p > 0, ratio ** (1 / tau), 0) → (p + 1e-12) ** (1 / tau)
             Something small was added to the probabilities, so a word of probability 0 can come.
+        ratio = p / p.max(axis=-1, keepdims=True) → p = np.maximum(p, 1e-10); $
+            Something small was put in the place of 0; a word that cannot come has probability 0 at
+            every τ.
+        ratio = p / p.max(axis=-1, keepdims=True) → ratio = p / p.max()
+            One largest probability was taken of all rows; each row has its own.
     """,
     otherwise="Each probability to the power 1/τ, and then divided by the sum of the row.",
 )
@@ -221,6 +226,13 @@ def _nuclei() -> Iterator[Case]:
             The words were added up in the order given; start with the likeliest.
         = (np.cumsum(np.sort(p)[::-1]) - np.sort(p)[::-1] < share) & (np.sort(p)[::-1] > 0)
             The answer is in the order of the sorted words; return it in the order of p.
+        return likelier < share → return (p >= 1 - share) & (p > 0)
+            A probability was compared with 1 − share; a word stays by what those before it have
+            together.
+        return likelier < share → return (likelier <= share) & (p > 0)
+            Where likelier words reach the share exactly, the next word is not needed.
+        return likelier < share → return (likelier < share) | (share == 1)
+            With the share 1, too, a word of probability 0 does not stay.
     """,
     otherwise="A word stays if those that are likelier have less than the share together.",
 )
@@ -258,6 +270,11 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
     why = "In floats the ten sum to less than 1, and no sum exceeds u; word 9 is the last that can."
     said = "p = ten times 0.1 and then 0, and u = (1 − 2⁻⁵³, 0.05)"
     yield case(p=[0.1] * 10 + [0.0], u=[1 - 2**-53, 0.05], want=[9, 0], said=said, why=why)
+    said = "p = ten times 0.1, and u = (0.1, 0.05)"
+    why = "The sum 0.1 does not exceed 0.1. Sums are not divided, though the last is below 1."
+    yield case(p=[0.1] * 10, u=[0.1, 0.05], want=[1, 0], said=said, why=why)
+    said = "p = 20 times 0.05, and u = 0.05"
+    yield case(p=[0.05] * 20, u=[0.05], said=said, why="The sum 0.05 does not exceed 0.05.")
     said = "p = five times 0.1, 0 and five times 0.1, and u = 1 − 2⁻⁵³"
     why = "No sum exceeds u. Word 10 is the last that can come; one that cannot stands before it."
     yield case(p=[0.1] * 5 + [0.0] + [0.1] * 5, u=[1 - 2**-53], want=[10], said=said, why=why)
@@ -325,6 +342,16 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
         = np.argsort(-p, kind="stable")[np.minimum((np.cumsum(np.sort(p)[::-1]) <=
         u[:, None]).sum(axis=1), len(p) - 1)]
             The words were sorted first; the sums start at word 0.
+        sums, last = np.cumsum(p), np.flatnonzero(p)[-1] → $; sums = sums / sums[-1]
+            The sums were divided by the last one. By rounding that moves them, and u may be one of
+            them.
+        return np.minimum(passed, last) → return (u * len(p)).astype(int)
+            All words were given stretches of one length; each has one as long as its probability.
+        sums, last = → o = np.argsort(-p, kind="stable"); p = p[o]; sums, last =
+        return np.minimum(passed, last) → return o[np.minimum(passed, last)]
+            The words were put in the order of their probabilities; the sums run from word 0 on.
+        np.cumsum(p) → np.cumsum(p.astype(np.float32))
+            The sums went through float32: where u lies near one of them another word is drawn.
     """,
     otherwise="The first word at which the sum of the probabilities exceeds u.",
 )
