@@ -91,6 +91,8 @@ def _stacks() -> Iterator[Case]:
             Without norms, vectors were replaced; a layer's result is added to them in each order.
         read @ w → read @ layers[0]
             The first matrix was used in every layer; each layer has its own.
+        read @ w → read @ (layers[0] if order == "none" else w)
+            Without norms, the first matrix was used in every layer; each layer has its own.
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:

@@ -169,9 +169,10 @@ def _layers() -> Iterator[Case]:
         }
         yield case(**drawn, want=_library(**drawn))
     yield from promised(whole, fractions, single, **inputs)
+    draw = np.random.default_rng(0).standard_normal
     shapes = ((20, 3), (3, 8), (8,), (8, 3), (3,))
-    any_numbers = dict(zip(inputs, map(np.random.default_rng(0).standard_normal, shapes), strict=True))
-    yield case(**any_numbers, why="Numbers need not be whole, and all digits count.")
+    numbers = dict(zip(inputs, map(draw, shapes), strict=True))
+    yield case(**numbers, why="Numbers need not be whole, and all digits count.")
 
 
 def _library(
@@ -409,10 +410,6 @@ def _stacks() -> Iterator[Case | Test]:
             Causal attention was left out; later words attend to the changed one.
         moved[s:] = True → moved[s:] = True; moved[:s] = False
             A word that has moved stays moved: a causal mask takes nothing back.
-        moved[s] = True → moved[s] = bool(len(parts))
-            The exchanged word has another vector from the start, also without any part.
-        moved[s:] = True → moved[s : np.flatnonzero(moved)[-1] + 2] = True
-            One causal attention reaches all later words, and not only the next one.
     """,
     otherwise="Only attention lets a change pass from one vector to another.",
 )

@@ -14,7 +14,13 @@ def _models() -> Iterator[Case | Test]:
     yield case(N=2, d=1, L=1, n=1, want=30, why=small)
     yield case(N=5, d=4, L=0, n=3, want=40, why="No block: two tables and the last norm.")
     yield case(N=50257, d=768, L=12, n=1024, want=124439808, why="GPT-2 small.")
-    for N, d, L, n in ((7, 2, 1, 5), (3, 8, 3, 2), (100, 16, 4, 64), (50257, 1600, 48, 1024)):
+    for N, d, L, n in (
+        (7, 2, 1, 5),
+        (3, 8, 3, 2),
+        (100, 16, 4, 64),
+        (32003, 1025, 30, 2049),
+        (50257, 1600, 48, 1024),
+    ):
         yield case(N=N, d=d, L=L, n=n)
     large = "GPT-3: its 175 billion are more than a number of 32 bits holds."
     yield case(N=50257, d=12288, L=96, n=2048, why=large)

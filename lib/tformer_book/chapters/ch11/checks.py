@@ -67,8 +67,6 @@ def _masks() -> Iterator[Case | Test]:
         return causal | (s < n_prefix) → return (causal | (s < n_prefix)).T
         else causal → else causal.T
             Rows and columns are exchanged: row t says which words word t may attend to.
-        causal = s <= t → causal = s < t
-            A word may attend to itself, in a decoder and behind a prefix.
         np.ones((n, n), dtype=bool) → ~np.eye(n, dtype=bool)
             In an encoder each word attends to itself as well.
     """,

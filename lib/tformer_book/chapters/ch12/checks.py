@@ -120,9 +120,6 @@ def _rows_of_logits() -> Iterator[Case]:
         z - z.max(axis=1, keepdims=True) → z - z.max(axis=0, keepdims=True)
         e.sum(axis=1, keepdims=True) → e.sum(axis=0, keepdims=True)
             The softmax runs down the columns; each row of logits has its own.
-        return (p - came) / len(z) → return -came / np.maximum(p, 1e-12) / len(z)
-            That is the gradient with respect to the probabilities; one step more leads to the
-            logits.
     """,
 )
 def loss_back(z: Array, words: Array) -> Array:

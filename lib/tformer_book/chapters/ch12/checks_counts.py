@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tformer_book.exercises.kinds import Marks, Number
 from tformer_book.exercises.registry import Test, exercise
@@ -77,6 +78,19 @@ def _steps() -> Iterator[Case]:
             yield case(eps=eps, m=m, central=central)
 
 
+class Step(Number):
+    """A step, which somebody may have found by trying many."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say that a step is near the best one."""
+        if got.shape == () and 0 < abs(float(got) / float(want) - 1) < 0.02:
+            return (
+                "That is near the best step. A grid of steps has only some; the derivative of the "
+                "bound says where it is least."
+            )
+        return super().remark(got, want)
+
+
 @exercise(
     "12.6",
     praise="Single and double precision, gentle and wild functions, both quotients.",
@@ -89,7 +103,7 @@ def _steps() -> Iterator[Case]:
     otherwise=(
         "Two errors, one that grows with h and one that falls with it: where do they balance?"
     ),
-    kind=Number(relative=1e-9, near=0.0),
+    kind=Step(relative=1e-9, near=0.0),
     slips="""
         (3 * eps / m) ** (1 / 3) → (eps / m) ** (1 / 3)
             The 3 is missing: the derivative of m h²/6 is m h/3.

@@ -294,7 +294,7 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
             Those are shares of the rate.
         / max(steps - warmup, 1) → / (steps - warmup + 1)
             The wave would end one step after the last; at the last step it is at its end.
-        (t - warmup) / max(steps - warmup, 1) → (t - warmup - 1) / max(steps - warmup - 1, 1)
+        wave = last → done = np.maximum(t - warmup - 1, 0) / max(steps - warmup - 1, 1); wave = last
             The wave was begun one step late; step `warmup` itself stands at its top.
         t / max(warmup, 1) → last + (1 - last) * t / max(warmup, 1)
             The line begins at 0, and not at `last` times the rate.

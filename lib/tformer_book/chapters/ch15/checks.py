@@ -103,11 +103,13 @@ def _temperatures() -> Iterator[Case]:
             At ∞ you took the likeliest word, as at 0; heat makes all alike.
         np.where(p > 0, ratio ** (1 / tau), 0) → (p + 1e-12) ** (1 / tau)
             Something small was added to the probabilities, so a word of probability 0 can come.
-        ratio = p / p.max(axis=-1, keepdims=True) → p = np.maximum(p, 1e-10); $
+        ratio = p / → p = np.maximum(p, 1e-10) if 0 < tau < np.inf else p; ratio = p /
             Something small was put in the place of 0; a word that cannot come has probability 0 at
             every τ.
         ratio = p / p.max(axis=-1, keepdims=True) → ratio = p / p.max()
-            One largest probability was taken of all rows; each row has its own.
+        sharp / sharp.sum(axis=-1, keepdims=True) → sharp / np.maximum($, 1e-300)
+            One largest probability was taken of all rows, and a row far below it lost all its
+            words.
     """,
     otherwise="Each probability to the power 1/τ, and then divided by the sum of the row.",
 )
@@ -350,7 +352,7 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
         sums, last = → o = np.argsort(-p, kind="stable"); p = p[o]; sums, last =
         return np.minimum(passed, last) → return o[np.minimum(passed, last)]
             The words were put in the order of their probabilities; the sums run from word 0 on.
-        np.cumsum(p) → np.cumsum(p.astype(np.float32))
+        sums, last = → u, p = u.astype(np.float32), p.astype(np.float32); sums, last =
             The sums went through float32: where u lies near one of them another word is drawn.
     """,
     otherwise="The first word at which the sum of the probabilities exceeds u.",

@@ -180,7 +180,12 @@ def _texts() -> Iterator[Case]:
         (lengths**2).sum() → (lengths[1:] ** 2).sum()
             Without a cache the first pass, over the prompt, is missing.
         np.arange(n_prompt, n_prompt + n_tokens) → np.arange(n_prompt, n_prompt + n_tokens, 1, 'f')
+        lengths[1:].sum() → int(lengths[1:].sum()) ;; (lengths**2).sum() → int((lengths**2).sum())
             The numbers went through few digits; whole numbers are exact.
+        np.arange(n_prompt, n_prompt + n_tokens) → np.arange(n_prompt, n_prompt + n_tokens, 1, "i")
+        lengths[1:].sum() → lengths[1:].sum(dtype="i")
+        (lengths**2).sum() → (lengths**2).sum(dtype="i")
+            The numbers were kept in 32 bits, and beyond 2³¹ these begin again.
     """,
     otherwise="Add up the scores of all passes; the text grows by one word from pass to pass.",
 )

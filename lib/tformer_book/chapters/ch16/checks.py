@@ -266,7 +266,8 @@ class Words(Array):
         short = entries // (n_global + n_local) → short = r
         entries - n_local * r → entries
             The layers with a window keep words, too: r of them each.
-        entries = room // (4 * G * d_k * B) → entries = int(np.float32(room) / (4 * G * d_k * B))
+        entries = room // → entries = np.float32(room) // ;; return short → return int(short)
+        (entries - n_local * r) // n_global if → int((entries - n_local * r) // n_global) if
             The room went through float32, which holds seven digits; it may have 16.
     """,
     otherwise="Up to r words every layer keeps all words; after that only the global ones grow.",

@@ -160,6 +160,8 @@ LEAST: dict[Any, float] = {
             The shares were made of the λ themselves; they are made of e to their power.
         return (shares[:, :, None] * y).sum(axis=0), shift + np.log(total) → $ / np.log(2)
             λ is a natural logarithm, not one to base 2.
+        shift + np.log(total) → np.logaddexp2.reduce(lam, axis=0)
+            That adds up powers of 2, and takes their logarithm to base 2; λ is made with e.
     """,
     otherwise="Shares of the parts are e^λ, divided by their sum; the new λ is its logarithm.",
 )

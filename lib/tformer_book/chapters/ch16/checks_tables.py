@@ -208,8 +208,6 @@ def _once(q: Array, k: Array, v: Array, gamma: float, state: Array, total: Array
             What was kept does not fade at the first new word; it stands one place farther back.
         np.outer(k[t], v[t]) → np.outer(q[t], v[t])
             You stored values by queries; they are stored by keys.
-        rows[t] = q[t] @ state / (q[t] @ total) → rows[t] = q[t] @ state
-            A row is divided by the dot product of the query and the total.
     """,
     otherwise="Fade state and total, add the new pair, and ask.",
 )

@@ -259,7 +259,8 @@ def _by_logarithms(
             The terms grow with size; A / N^α falls.
         np.ones(len(n)), n**-alpha, d**-beta → np.zeros(len(n)), n**-alpha, d**-beta
             The floor has no column, and came out as 0.
-        terms / loss[:, None], loss / loss → terms[:3], loss[:3]
+        = tuple(np.maximum(np.linalg.solve(np.stack([n**0, n**-alpha, d**-beta], axis=1)[:3],
+        loss[:3]), 0))
             Only the first three runs were used; all of them count.
     """,
 )
