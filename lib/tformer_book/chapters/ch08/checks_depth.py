@@ -14,7 +14,6 @@ from tformer_book.exercises.table import Case, case
 
 Array = np.ndarray
 ORDERS = ("none", "pre", "post")
-HALVED = "a share of 2 to the power of −{}, T = 2 and delta = 0.25"
 
 
 def _stacks() -> Iterator[Case]:
@@ -183,9 +182,9 @@ def _melts() -> Iterator[Case]:
     exact = "After two layers it is exactly a quarter, and that is not more than a quarter."
     yield case(share=0.25, T=2, delta=0.25, want=2, why=exact)
     yield case(share=0.6, T=2, delta=0.25, want=1, why="Half is less than 0.6: one layer will do.")
-    rounded = "Half to the power 29 is exactly 2⁻²⁹, and that is not more than 2⁻²⁹."
-    yield case(share=2**-29, T=2, delta=0.25, want=29, why=rounded, said=HALVED.format(29))
-    yield case(share=2**-58, T=2, delta=0.25, want=58, why=rounded, said=HALVED.format(58))
+    exact = "Each layer leaves 3/4: after three it is exactly 27/64, and that is not more."
+    yield case(share=27 / 64, T=2, delta=0.125, want=3, why=exact)
+    yield case(share=0.75**6, T=2, delta=0.125, want=6, why="It is exactly 3/4 to the power 6.")
     for share, n, delta in ((0.01, 4, 0.1), (0.5, 12, 0.01), (0.9, 12, 0.05), (0.002, 3, 0.3)):
         yield case(share=share, T=n, delta=delta)
     yield case(share=0.1, T=1000, delta=1e-5, why="Many words, and weights that are nearly 0.")
