@@ -90,7 +90,8 @@ def _readers() -> Iterator[Case]:
         yield case(masks=np.ones((L, T, T), dtype=bool), p=p, said=said, why=why)
     for L in (8, 100):
         said = f"{L} blocks in which the only word attends to itself, and p = 0"
-        yield case(masks=np.ones((L, 1, 1), dtype=bool), p=0, want=[[2]] * (L + 1), said=said)
+        one = np.ones((L, 1, 1), dtype=bool)
+        yield case(masks=one, p=0, want=[[2]] * (L + 1), said=said, why=why)
     past = np.zeros((100, 3, 3), dtype=bool)
     past[:, 1, 1] = past[0, 1, 0] = past[99, 2, [0, 1]] = True
     said = "100 blocks in which word 1 attends to itself; in the first it attends to word 0 as well"
