@@ -171,7 +171,7 @@ def _layers() -> Iterator[Case]:
     yield from promised(whole, fractions, single, **inputs)
     draw = np.random.default_rng(0).standard_normal
     shapes = ((20, 3), (3, 8), (8,), (8, 3), (3,))
-    numbers = dict(zip(inputs, map(draw, shapes), strict=True))
+    numbers: dict[str, Any] = dict(zip(inputs, map(draw, shapes), strict=True))
     yield case(**numbers, why="Numbers need not be whole, and all digits count.")
 
 

@@ -165,8 +165,9 @@ def _for_constants() -> Iterator[Case]:
         yield case(n=n, d=d, loss=loss, alpha=alpha, beta=beta, why=real)
     flat = "The runs end close to the floor: E may be nearly as large as the smallest loss."
     n, d = n[:6], d[:6]
-    for a, b in ((30, 40), (0.5, 200)):
-        loss = _short((2.9 + a * n**-0.34 + b * d**-0.28) * np.exp(rng.normal(0, 1e-4, 6)))
+    for sizes, tokens in ((30.0, 40), (0.5, 200)):
+        law = 2.9 + sizes * n**-0.34 + tokens * d**-0.28
+        loss = _short(law * np.exp(rng.normal(0, 1e-4, 6)))
         yield case(n=n, d=d, loss=loss, alpha=0.34, beta=0.28, why=flat)
     runs = {"n": np.array([1.0, 2, 9, 4, 30]), "d": np.array([2.0, 5, 1, 16, 40])}
     losses = np.array([9.0, 7, 6, 5, 3])
