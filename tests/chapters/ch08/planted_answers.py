@@ -126,6 +126,9 @@ MUTANTS = {
         "exactly the share is not more than it": lambda share, T, delta: (
             math.floor(math.log(share) / math.log(1 - T * delta)) + 1
         ),
+        "and by rounding it came out a little": lambda share, T, delta: math.ceil(
+            math.log(share, 1 - T * delta)
+        ),
         "It was rounded down": lambda share, T, delta: math.floor(
             math.log(share) / math.log(1 - T * delta)
         ),
@@ -155,7 +158,6 @@ RIGHT = {
     "8.4": [_passed_back_by_jacobian],
     "8.5": [_mean_square_by_steps],
     "8.6": [
-        lambda share, T, delta: math.ceil(math.log(share) / math.log(1 - T * delta)),
         _layers_with_a_guard,
         _layers_by_fractions,
     ],

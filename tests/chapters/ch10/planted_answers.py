@@ -197,7 +197,7 @@ MUTANTS = {
         "The norms have biases too": _counted(norms=2, last=1),
         "one of them is missing": (_counted(matrices=3), _counted(matrices=3, biases=3)),
         "it is the one that has none": _counted(head=1),
-        "four times as many hidden units": _counted(inner=2),
+        "with a bias for d of its 4 d units": _counted(inner=2),
         "an int is asked for": lambda N, d, L, n: _counted()(N, d, L, n) / 1,
         "more than a number of 32 bits holds": _of_32_bits,
         "Only the last digits are wrong": lambda N, d, L, n: int(_counted()(float(N), d, L, n)),

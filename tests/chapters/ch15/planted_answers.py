@@ -331,6 +331,12 @@ MUTANTS = {
         "The sums were rounded": lambda p, u: np.minimum(
             np.searchsorted(np.cumsum(p).round(12), u, side="right"), np.flatnonzero(p)[-1]
         ),
+        "The sums were divided by the last one": lambda p, u: _drawn_one_by_one(
+            p / np.cumsum(p)[-1], u
+        ),
+        "The sums went through float32": lambda p, u: _drawn_one_by_one(
+            p.astype(np.float32), u.astype(np.float32)
+        ),
         "0.1 exceeds only the second u": lambda p, u: _drawn_one_by_one(
             p.astype(np.float32).astype(float), u
         ),
@@ -387,7 +393,7 @@ MUTANTS = {
             _speculate_with_room(1e-15),
             _speculate_where_some_are_rejected,
         ),
-        "2⁻²⁰ is missing": _speculate_with_room(1e-4),
+        "Nearly equal rows were taken for equal": _speculate_with_room(1e-4),
         "accepted in part come too often": _speculate_without_the_rejected,
     },
     "15.8": {

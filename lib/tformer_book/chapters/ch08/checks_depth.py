@@ -86,6 +86,12 @@ def _stacks() -> Iterator[Case]:
         return x / np.sqrt → x = x - x.mean(axis=-1, keepdims=True); $
             That is LayerNorm: the mean was subtracted. RMSNorm divides by the root mean square
             alone.
+        x + read @ w → read @ w if order == "none" else x + read @ w
+            Without norms, vectors were replaced; a layer's result is added to them in each order.
+        read @ w → read @ layers[0]
+            The first matrix was used in every layer; each layer has its own.
+        read @ w → read @ (layers[0] if order == "none" else w)
+            Without norms, the first matrix was used in every layer; each layer has its own.
     """,
 )
 def stack(x: Array, layers: Array, order: str) -> Array:
@@ -158,6 +164,9 @@ def _squares() -> Iterator[Case]:
             Without norms, one layer is missing.
         m * (1 + a) ** depth → m * (1 + a**0.5) ** (2 * depth)
             Without norms too the squares add up, and not the lengths.
+        m * (1 + a) ** depth → m * np.exp(a * depth)
+            That is what many layers come to, each of which adds very little; here each has the
+            factor 1 + a.
     """,
 )
 def mean_square(m: float, a: float, depth: int, order: str) -> float:
@@ -173,6 +182,9 @@ def _melts() -> Iterator[Case]:
     exact = "After two layers it is exactly a quarter, and that is not more than a quarter."
     yield case(share=0.25, T=2, delta=0.25, want=2, why=exact)
     yield case(share=0.6, T=2, delta=0.25, want=1, why="Half is less than 0.6: one layer will do.")
+    exact = "Each layer leaves 3/4: after three it is exactly 27/64, and that is not more."
+    yield case(share=27 / 64, T=2, delta=0.125, want=3, why=exact)
+    yield case(share=0.75**6, T=2, delta=0.125, want=6, why="It is exactly 3/4 to the power 6.")
     for share, n, delta in ((0.01, 4, 0.1), (0.5, 12, 0.01), (0.9, 12, 0.05), (0.002, 3, 0.3)):
         yield case(share=share, T=n, delta=delta)
     yield case(share=0.1, T=1000, delta=1e-5, why="Many words, and weights that are nearly 0.")
@@ -186,7 +198,8 @@ def _melts() -> Iterator[Case]:
     hints=(
         "By which factor does one layer shrink a spread, at least?",
         "The factor is 1 − T·delta. After n layers?",
-        "The least n with (1 − T·delta)ⁿ ≤ share: count, or use logarithms and round up.",
+        "The least n with (1 − T·delta)ⁿ ≤ share: count, or use logarithms, round up, and see "
+        "whether one layer fewer is enough.",
     ),
     cases=_melts,
     otherwise="Each layer leaves at most the share 1 − T · delta of the spread.",
@@ -212,6 +225,22 @@ def _melts() -> Iterator[Case]:
             So much may be lost; the share is what may be left.
         spread * (1 - T * delta) → spread - T * delta
             Each layer takes its part of what is left, not of what was there at first.
+        1 - T * delta → 1 - 2 * delta
+            The factor is that of two words; delta is taken off each of T weights.
+        1 - T * delta → 1 - (T - 1) * delta
+            One weight was left out; delta is taken off each of T weights, the word's own among
+            them.
+        return n → return max(1, int(np.rint(np.log(share) / np.log(1 - T * delta))))
+            It was rounded to the nearest whole number; the next smaller one may leave more than the
+            share.
+        return n → return int(np.ceil(np.log10(share) / np.log(1 - T * delta)))
+            One logarithm is to base 10 and the other to base e; their quotient needs one base.
+        return n → return int(np.ceil(-np.log(share) / (T * delta)))
+            A factor 1 − x is less than e to the power of −x; take its own logarithm.
+        return n → return int(np.ceil(np.log(share) / np.log(1 - T * delta)))
+            The quotient of the logarithms is a whole number here, and by rounding it came out a
+            little
+            above; see whether one layer fewer will do.
     """,
 )
 def layers_until(share: float, T: int, delta: float) -> int:

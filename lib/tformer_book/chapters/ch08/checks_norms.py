@@ -80,6 +80,13 @@ def _tables() -> Iterator[Case]:
         x.mean(axis=-1, keepdims=True) → x.mean(axis=0)
         square.mean(axis=-1, keepdims=True) → square.mean(axis=0)
             Mean and variance were taken down the columns; each row has its own.
+        np.sqrt(variance + eps) → np.sqrt(np.maximum(variance, eps))
+            The larger one of variance and eps was taken; the two are added.
+        np.sqrt(variance + eps) → np.sqrt(variance + eps / x.shape[-1])
+            The eps was added to the sum of the squares; it is added to their mean.
+        centred / np.sqrt → x / np.sqrt
+            The mean was taken off for the variance only; what is divided by the root needs it as
+            well.
     """,
 )
 def normed(x: Array, eps: float) -> Array:
@@ -330,6 +337,10 @@ def _folds() -> Iterator[Case]:
             The rows were divided by the gain.
         (bias @ w)[None] → -(bias @ w)[None]
             The sign of the vector that is added has changed.
+        bias @ w → (bias / np.where(gain == 0, 1, gain)) @ w
+            The bias was divided by the gain; it is added after the gain, which does not touch it.
+        bias @ w → bias.sum() * w.sum(axis=0)
+            Sums were multiplied with each other; each number of the bias meets its own row of w.
     """,
 )
 def folded(gain: Array, bias: Array, w: Array) -> Array:

@@ -30,6 +30,7 @@ def _mixtures() -> Iterator[Case]:
     yield case(w=[1.0, -3, 1], whole=True)
     yield case(w=[1.0, -3, 1], single=True)
     yield case(w=-1.0, why="A single number is allowed, without any axis.")
+    yield case(w=3.0, why="A single number is allowed, without any axis.")
     yield case(w=np.array(-1.0), why="A single number is allowed, without any axis.")
 
 
@@ -60,6 +61,12 @@ def _mixtures() -> Iterator[Case]:
             That is what the best matrix reads. It needs two ReLUs to be right everywhere.
         = np.stack([np.sign(w), np.sign(w)], axis=-1)
             The sign of w is that of whom. That of who changes at −2, 0 and 2.
+        = np.stack([np.sign(w), (w - np.sign(w)) / 2], axis=-1)
+            The sign was taken for who; the larger part, 2 whom, decides it.
+        = np.stack([(w == 3) | (w == -1), w > 0], axis=-1) * 1.0
+            They are given as 1 and 0; who and whom are 1 and −1.
+        np.stack([w - 2 * whom, whom], axis=-1) → np.stack([w - 2 * whom, whom], axis=len(w.shape))
+            A single number may come as it is, and has no shape: make an array of it first.
     """,
     otherwise="At w = −3, −1, 1, 3 who is −1, 1, −1, 1 and whom is −1, −1, 1, 1.",
 )
@@ -128,6 +135,9 @@ def _facts() -> Iterator[Case]:
             Each fact was cut by itself; the sum is to be cut.
         p.shape[-1] - 1 → p.size - 1
             All numbers of the table were counted; n is the number of facts in one row.
+        np.maximum(0, rest) → 2 * np.maximum(0, rest - 0.5)
+            The ReLU begins one half later, and its slope is 2: that is right where all facts are 0
+            or 1.
     """,
     otherwise="The sum of the facts, less one less than there are, cut at 0.",
 )
@@ -159,6 +169,10 @@ def _layers() -> Iterator[Case]:
         }
         yield case(**drawn, want=_library(**drawn))
     yield from promised(whole, fractions, single, **inputs)
+    draw = np.random.default_rng(0).standard_normal
+    shapes = ((20, 3), (3, 8), (8,), (8, 3), (3,))
+    numbers: dict[str, Any] = dict(zip(inputs, map(draw, shapes), strict=True))
+    yield case(**numbers, why="Numbers need not be whole, and all digits count.")
 
 
 def _library(
@@ -198,6 +212,12 @@ def _library(
             The numbers below 0 were kept, and those above it cut.
         np.maximum(0, inner) → np.abs(inner)
             The size was taken; a number below 0 becomes 0.
+        np.maximum(0, inner) → reference.gelu_tanh(inner)
+            The activation is GELU; a ReLU was asked for.
+        np.maximum(0, inner) → inner / (1 + np.exp(-inner))
+            The activation is SiLU; a ReLU was asked for.
+        np.maximum(0, inner) → np.where(inner > 0, inner, 0.01 * inner)
+            A part of what is below 0 gets through, as in a leaky ReLU; a ReLU makes 0 of it.
     """,
     otherwise="relu(x W_in + b_in) W_out + b_out, for each vector by itself.",
 )
@@ -233,6 +253,11 @@ def _gated() -> Iterator[Case]:
         }
         yield case(**drawn)
     yield from promised(whole, single, zeros("x"), **inputs)
+    near = "SiLU of 6 is 5.985, and of −6 it is −0.0148: not yet 6 and 0."
+    units: dict[str, Any] = {"w_gate": one, "w_in": [[2.0]], "w_out": one}
+    yield case(x=[[6.0], [-6], [12]], **units, why=near)
+    far = "SiLU of −20 is −4.1 · 10⁻⁸, and not 0."
+    yield case(x=[[-20.0]], **units, why=far)
     large = {"x": 1000 * inputs["x"], "w_in": inputs["w_in"] / 1000}
     yield case(
         **(inputs | large),
@@ -278,6 +303,14 @@ def _sigmoid(u: np.ndarray) -> np.ndarray:
             The activation is missing: the layer multiplies two linear projections.
         gate * _sigmoid(gate) → gate * _sigmoid(1.702 * gate)
             The gates went through u · σ(1.702 u), which approximates GELU; SiLU is u · σ(u).
+        _sigmoid(gate) → (1 + np.tanh(gate)) / 2
+            That is the sigmoid of 2 u: σ(u) is (1 + tanh(u / 2)) / 2.
+        gate * _sigmoid(gate) → np.where(gate > 5, gate, np.where(gate < -5, 0, $))
+            Far from 0 SiLU was replaced by u and 0; at 5 and at −5 it is not yet that.
+        gate = x @ w_gate → gate = np.clip(x @ w_gate, -30, 30)
+            The gates themselves were cut off; SiLU of a large gate is as large. Only in e to the
+            power of
+            it may something be cut.
     """,
     otherwise="silu(x W_gate) times x W_in, number by number, and then W_out.",
 )
@@ -375,6 +408,8 @@ def _stacks() -> Iterator[Case | Test]:
             Under a causal mask earlier words do not see later ones.
         part == "causal attention" → part == "causal"
             Causal attention was left out; later words attend to the changed one.
+        moved[s:] = True → moved[s:] = True; moved[:s] = False
+            A word that has moved stays moved: a causal mask takes nothing back.
     """,
     otherwise="Only attention lets a change pass from one vector to another.",
 )

@@ -152,6 +152,10 @@ def _lines() -> Iterator[Case | Test]:
             That is the most that so many lines make of the plane; x is on a line.
         = 1 + len(set(-b[w != 0] / w[w != 0]))
             Places of bends were counted, also those where the slope does not change.
+        1 + sum(change != 0 for change in changes.values()) → len(w) and $
+            Without units the graph is a straight line: one piece.
+        if w_i: → if w_i and b_i:
+            A unit with b = 0 bends as well, at 0.
     """,
     otherwise="One more than the places where the slope changes.",
 )
@@ -262,6 +266,8 @@ def _keys() -> Iterator[Case | Test]:
             Those are the units that are alive.
         np.sqrt((w_in * w_in).sum(axis=0)) → w_in.sum(axis=0)
             That is what the vector of ones makes; the vector along the key makes most.
+        np.sqrt((w_in * w_in).sum(axis=0)) → np.sqrt((w_in * w_in).sum())
+            One length was taken of the whole matrix; each key, a column, has its own.
     """,
     otherwise="A unit is dead if r |k| + b is at most 0.",
 )

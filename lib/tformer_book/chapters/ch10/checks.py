@@ -166,6 +166,8 @@ def _tables() -> Iterator[Case]:
         row = x / np.sqrt((x**2).mean()) → row = x
         E @ row → E @ row / np.sqrt((E**2).mean(axis=1))
             The rows of the table were normed and the vector that was read was not.
+        x = E[w] → x = E[:, w] if E.shape[0] == E.shape[1] else E[w]
+            The vector of word w is row w of E, not a column.
     """,
 )
 def silent(E: Array, w: int) -> Array:
@@ -265,6 +267,8 @@ def _examples() -> Iterator[Case]:
         x.mean(axis=1, keepdims=True) → x.mean(axis=0)
         (centred**2).mean(axis=1, keepdims=True) → (centred**2).mean(axis=0)
             The norm was taken over the words; each vector has its own.
+        np.tri(len(x)) > 0 → np.tri(len(x), k=-1) + np.diag(np.arange(len(x)) == 0) > 0
+            Each word attends to itself as well; here only the first one does.
     """,
 )
 def example(x: Array, w_v: Array, w_in: Array, w_out: Array) -> Array:
@@ -352,6 +356,14 @@ def _caches() -> Iterator[Case]:
             Those are the weights; the values are to be mixed with them.
         weights @ values → weights @ values + v
             The new value was added once more; attention returns the weighted sum alone.
+        np.concatenate([kept_k, k[None]]) → kept_k if len(kept_k) else k[None]
+        np.concatenate([kept_v, v[None]]) → kept_v if len(kept_v) else v[None]
+            The new word attends to the cache alone; its own key and value belong to them.
+        keys @ q / → np.concatenate([kept_k, q[None]]) @ q /
+            The query was compared with itself; the new word's key is what it is compared with.
+        return weights @ values → w = weights[:-1] / max(weights[:-1].sum(), 1e-300); $
+        weights @ values → (len(w) * (w @ kept_v) + v) / len(keys)
+            The new value got as much weight as a word has on average; its score decides.
     """,
 )
 def attended(q: Array, k: Array, v: Array, kept_k: Array, kept_v: Array) -> Array:

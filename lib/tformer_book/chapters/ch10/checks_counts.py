@@ -14,7 +14,13 @@ def _models() -> Iterator[Case | Test]:
     yield case(N=2, d=1, L=1, n=1, want=30, why=small)
     yield case(N=5, d=4, L=0, n=3, want=40, why="No block: two tables and the last norm.")
     yield case(N=50257, d=768, L=12, n=1024, want=124439808, why="GPT-2 small.")
-    for N, d, L, n in ((7, 2, 1, 5), (3, 8, 3, 2), (100, 16, 4, 64), (50257, 1600, 48, 1024)):
+    for N, d, L, n in (
+        (7, 2, 1, 5),
+        (3, 8, 3, 2),
+        (100, 16, 4, 64),
+        (32003, 1025, 30, 2049),
+        (50257, 1600, 48, 1024),
+    ):
         yield case(N=N, d=d, L=L, n=n)
     large = "GPT-3: its 175 billion are more than a number of 32 bits holds."
     yield case(N=50257, d=12288, L=96, n=2048, why=large)
@@ -44,7 +50,8 @@ def _models() -> Iterator[Case | Test]:
         13 * d → 12 * d
             The layer has d_ff biases inside and d outside: 5 d.
         13 * d → 10 * d
-            The layer got a bias for each coordinate, twice; it has four times as many hidden units.
+            3 d are missing in each block: three of the four biases of attention, or a hidden layer
+            with a bias for d of its 4 d units.
         13 * d → 11 * d ;; + 2 * d → + d
             The norms have biases too, in the blocks and after the last.
         12 * d * d → 11 * d * d
@@ -61,6 +68,10 @@ def _models() -> Iterator[Case | Test]:
             A block has 4 d² in attention and 8 d² in the layer.
         13 * d → 4 * d
             The biases of the blocks are missing: 9 d in each block.
+        2 * d → 4 * d
+            There is one norm too many: two in each block, one after the last.
+        = int(np.float32(N * d + n * d + L * (12 * d * d + 13 * d) + 2 * d))
+            The number went through float32, and a large one loses its last digits there.
     """,
 )
 def parameters(N: int, d: int, L: int, n: int) -> int:
@@ -124,6 +135,14 @@ def _passes() -> Iterator[Case | Test]:
             The table was counted twice. A lookup is no product; only the logits are.
         4 * T * d_k * H → 2 * (T + 1) * d_k * H
             The pairs under the mask were left out; here they are computed as well.
+        2 * d * d_k * (H + G) → d * d_k * (H + 2 * G) + d * d
+            The last matrix of attention was counted with d² entries; it leads from H · d_k numbers
+            to d.
+        entries = → d_k = d // H; entries =
+            d / H was taken for the width of a head; d_k is given, and need not be that.
+        return T * each → return T * each - T * N
+            Two operations count for each entry of a matrix; one addition less a dot product is not
+            counted.
     """,
 )
 def operations(T: int, N: int, d: int, L: int, H: int, G: int, d_k: int, d_ff: int) -> int:
@@ -164,6 +183,10 @@ def _windows() -> Iterator[Case | Test]:
             There are only t words so far.
         L * (w - 1) + 1 → L * (w - 1)
             The word itself counts as well.
+        L * (w - 1) + 1 → max(L, 1) * (w - 1) + 1
+            Without blocks no word sees another.
+        min(t, → min(t + 1,
+            Positions count from 1: there are t words up to position t.
     """,
 )
 def reached(L: int, w: int, t: int) -> int:
@@ -216,6 +239,11 @@ def _growth() -> Iterator[Case]:
             What is added does not depend on m: sublayers read normed vectors.
         (a if L else 0.0) → a * (2 * L) ** 0.5
             A factor divides a mean square by its own square: here by 2 L, not by √(2 L).
+        2 * L * a) → L * a) ;; (a if L else 0.0) → (a / 2 if L else 0.0)
+            One sublayer was counted a block; there are two, also where their matrices are drawn
+            smaller.
+        m + → 1 + 0 * m +
+            The first vectors have the mean square m; they are not normed before they are added to.
     """,
 )
 def at_the_end(m: float, a: float, L: int, narrow: bool) -> float:

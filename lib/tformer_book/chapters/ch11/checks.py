@@ -67,6 +67,8 @@ def _masks() -> Iterator[Case | Test]:
         return causal | (s < n_prefix) → return (causal | (s < n_prefix)).T
         else causal → else causal.T
             Rows and columns are exchanged: row t says which words word t may attend to.
+        np.ones((n, n), dtype=bool) → ~np.eye(n, dtype=bool)
+            In an encoder each word attends to itself as well.
     """,
     otherwise="Encoder: all s. Decoder: s not after t. Prefix: that, and each s in the prefix.",
 )
@@ -133,6 +135,9 @@ def _exchanges() -> Iterator[Case | Test]:
             Those are the vectors that stay; asked are those that may change.
         rows[:] = True → rows[place] = True ;; rows[n_source + place :] → rows[n_source + place]
             Not only its own vector changes: other words attend to the exchanged one.
+        rows[:] = True → rows[:n_source] = True; rows[n_source + place :] = True
+            All words of the target see each source word; the place of a source word limits nothing
+            there.
     """,
     otherwise="A source word moves all vectors; a target word its own and the target's later ones.",
 )
@@ -214,6 +219,9 @@ def _drawn() -> Iterator[Case]:
         counts.max() → (answers[beginnings == one] == answers[beginnings == one][0]).sum()
             The first answer of each beginning was guessed; the most frequent one is right more
             often.
+        return right / len(answers) → kinds = {*zip(beginnings, answers, strict=True)}; $
+        right / len(answers) → len(np.unique(beginnings)) / len(kinds)
+            Equal texts were counted once; how often an answer comes decides which one is guessed.
     """,
     otherwise="The counts of the commonest answers, over the number of texts.",
 )
@@ -261,6 +269,9 @@ def best_guess(beginnings: np.ndarray, answers: np.ndarray) -> float:
         (counts * np.log(counts / counts.sum())).sum() → counts.max()
         total / len(answers) → -np.log(-total / len(answers))
             That is −ln of the best share of right answers; the mean of −ln is asked for.
+        total = 0.0 → total = 0.0; c = np.unique(answers, return_counts=True)[1]
+        return total → return -(c * np.log(c / c.sum())).sum() / len(answers) - total
+            That is what the beginning tells about the answer; asked for is what it leaves open.
     """,
     otherwise="The entropy of the answers after each beginning, averaged over texts.",
 )

@@ -107,6 +107,8 @@ def _memories() -> Iterator[Case]:
         @ v) → @ v) + (x if x.shape[-1] == v.shape[-1] else 0)
             The vectors x were added, as a residual connection does. Return what the head
             computes.
+        np.exp(scores) → np.exp((scores - scores.max()).astype(np.float32))
+            The exponentials went through float32, which holds seven digits.
     """,
     otherwise="Queries from x, keys and values from the memory, a softmax over the memory's words.",
 )
@@ -258,6 +260,13 @@ def _bills() -> Iterator[Case | Test]:
             The encoder's vectors are missing: both stacks of the pair are counted.
         sum(n_source + i for i in range(1, n_tokens + 1)) → n_tokens * (n_source + 1)
             The text grows: without a cache each word that was written is read again.
+        n_source + n_tokens - (form == "cache") → n_source * (form != "cache") + n_tokens
+            The given words go through the decoder as well, before the cache holds them.
+        return n_source + n_tokens - → n_source += sum(range(n_tokens)) * (form == "pair"); $
+            The decoder of the pair has a cache: each word goes through it once.
+        n_source + i for i → n_source + i / 2 for i
+            The words so far were averaged with half a word for the blank; it counts as one vector
+            each time.
     """,
     otherwise="Anew all vectors for each word; with a cache each vector once.",
 )

@@ -57,6 +57,11 @@ def _linear_steps() -> Iterator[Case]:
             The matrix got the part of the first word only.
         dy @ w.T → dy @ np.linalg.pinv(w)
             You inverted the matrix; going back is not going forward the other way round.
+        dy @ w.T → dy @ (w if w.shape[0] == w.shape[1] else w.T)
+            The matrix has to be turned over on the way back: what came along its rows returns to
+            them.
+        dy.sum(axis=0) → np.full(w.shape[1], float(len(x)))
+            Each word counts as 1; what comes back to the bias is dy.
     """,
 )
 def linear_back(x: Array, w: Array, dy: Array) -> tuple[Array, Array, Array]:
@@ -216,6 +221,8 @@ def _below_a_mean(s: Array) -> Array:
             The scores were divided by the root of the number of keys, not of their width.
         a.T @ dy → (a if len(q) == len(k) else a.T) @ dy
             With as many keys as queries both a and its transpose fit; dv needs the transpose.
+        q @ k.T / root → np.clip(q @ k.T / root, -50, 50)
+            Scores that are cut off at a bound lose their differences, and only these count.
     """,
 )
 def attention_back(q: Array, k: Array, v: Array, dy: Array) -> tuple[Array, Array, Array]:
@@ -277,6 +284,13 @@ def _tables_of_words() -> Iterator[Case]:
             The head was given the vectors x, not their gradients.
         table + dz.T @ x → table - dz.T @ x
             The parts are subtracted; uses add up.
+        np.zeros((dz.shape[1], dx.shape[1])) → np.zeros((max(tokens) + 1, dx.shape[1]))
+        return table + dz.T @ x → return table + (dz.T @ x)[: len(table)]
+            The table was made for the words that were read; it has a row for each word that has a
+            logit.
+        np.add.at(table, tokens, dx) → times = (tokens == tokens[:, None]).sum(axis=1); $
+        tokens, dx) → tokens, dx / times[:, None])
+            The gradients of a word that was read several times were averaged; they add up.
     """,
 )
 def table_back(tokens: Array, dx: Array, x: Array, dz: Array) -> Array:
@@ -343,6 +357,12 @@ def _handed() -> Iterator[Case]:
         da[:, 0] = (a * da).sum(axis=1) / (1 - a[:, 0])
         why = f"{said[name]} Where large numbers cancel, an entry is right to few digits."
         yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, why=why)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        a, da = reference.softmax(rng.standard_normal((3, 4))), rng.standard_normal((3, 4))
+        da = da - da.mean(axis=1, keepdims=True)
+        why = f"{said['no softmax']} Its rows add up to 0 here, and so do those of the right one."
+        yield case(a=a, da=da, ds=da, want="no softmax", why=why)
     for seed, name in enumerate(SLIPPED):
         a, da = reference.softmax(integers(seed, (2, 3))), integers(seed, (2, 3)) + np.eye(2, 3)
         yield case(a=a, da=da, ds=_handed_in(name, a, da), want=name, whole=True, why=said[name])
@@ -383,6 +403,16 @@ def _handed() -> Iterator[Case]:
             da itself has not been through the softmax at all; a ⊙ da has, in part.
         return "wrong axis" → return "no sum"
             Something was taken off, over the wrong axis.
+        partial(np.allclose, rtol=1e-6, atol=1e-9 * np.abs(da).max()) → np.array_equal
+        return "wrong axis" → return "right"
+            Tables were asked to be equal to the last digit, and what was none of them was called
+            right:
+            leave a tolerance.
+        = min(SLIPPED, key=lambda name: abs(_handed_in(name, a, da).sum() - ds.sum()))
+            Only the sums of all entries were compared; that of the right one is 0, and so is that
+            of others.
+        alike(ds, right) → alike(ds.sum(axis=1), 0.0) and (ds * da).sum() >= 0
+            The rows of ds were added up; those of a wrong one may have the sum 0 as well.
     """,
 )
 def slip(a: Array, da: Array, ds: Array) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tformer_book.exercises.kinds import Marks, Number
 from tformer_book.exercises.registry import Test, exercise
@@ -77,6 +78,19 @@ def _steps() -> Iterator[Case]:
             yield case(eps=eps, m=m, central=central)
 
 
+class Step(Number):
+    """A step, which somebody may have found by trying many."""
+
+    def remark(self, got: Any, want: Any) -> str:
+        """Say that a step is near the best one."""
+        if got.shape == () and 0 < abs(float(got) / float(want) - 1) < 0.02:
+            return (
+                "That is near the best step. A grid of steps has only some; the derivative of the "
+                "bound says where it is least."
+            )
+        return super().remark(got, want)
+
+
 @exercise(
     "12.6",
     praise="Single and double precision, gentle and wild functions, both quotients.",
@@ -89,7 +103,7 @@ def _steps() -> Iterator[Case]:
     otherwise=(
         "Two errors, one that grows with h and one that falls with it: where do they balance?"
     ),
-    kind=Number(relative=1e-9, near=0.0),
+    kind=Step(relative=1e-9, near=0.0),
     slips="""
         (3 * eps / m) ** (1 / 3) → (eps / m) ** (1 / 3)
             The 3 is missing: the derivative of m h²/6 is m h/3.
@@ -129,6 +143,10 @@ def _steps() -> Iterator[Case]:
         = (m * (3 * eps / m) ** (2 / 3) / 6 + eps / (3 * eps / m) ** (1 / 3)) if central else
         2 * (eps * m) ** 0.5
             That is the least value of the bound; the step at which it is reached is asked for.
+        (3 * eps / m) → (3 * m / eps) ;; (eps / m) ** 0.5 → (m / eps) ** 0.5
+            eps and m are exchanged: a larger error of the values needs a larger step.
+        (3 * eps / m) → (1.5 * eps / m)
+            The first part of the bound was taken as m h² / 3; it is m h² / 6.
     """,
 )
 def best_step(eps: float, m: float, central: bool) -> float:
@@ -198,6 +216,12 @@ def _memories() -> Iterator[Case | Test]:
             The vectors before each group are kept: else the group cannot be run again.
         n_layers // every * T * d → every * T * d
             As many vectors were kept as one group has blocks; one table is kept for each group.
+        n_layers // every * T * d + every * block → every * T * d + n_layers // every * block
+            The two numbers are exchanged: there are n_layers / every groups, of `every` blocks
+            each.
+        n_layers * block if → n_layers * block + T * d if
+            With every = 0 the first vectors were counted once more; they are among the numbers of
+            its block.
     """,
 )
 def kept_numbers(T: int, d: int, n_heads: int, n_layers: int, every: int) -> int:

@@ -92,6 +92,11 @@ def _chances() -> Iterator[Case]:
         2**bits → 1 / p.max(axis=-1)
             That is one over the largest probability. Perplexity is 2 to the power of the entropy
             in bits.
+        return bits, 2**bits → return np.where((p > 0).all(axis=-1), bits, 0), 2**bits
+            Where a probability is 0 the entropy became 0; only that one term is 0.
+        return bits, 2**bits → return bits, 1 / (p**2).sum(axis=-1)
+            That is one over the sum of squares; perplexity is 2 to the power of the entropy in
+            bits.
     """,
     otherwise="The entropy is the mean of −log₂ p, and the perplexity 2 to its power.",
 )
@@ -216,6 +221,9 @@ def _worlds() -> Iterator[Case]:
             For k = 0 a slice [-k:] is the whole row; nothing should be known then.
         stories[:, T - 1 - k : T - 1] → stories[:, T - k :]
             The patient itself is among the known words; the k words end before it.
+        total -= (counts * np.log(counts / → total -= (counts * np.log(counts.max() /
+            That is −ln of the share of the likeliest patient; the loss is a mean over all that may
+            come.
     """,
     otherwise="The entropy of the patients in each group, averaged over the stories.",
 )

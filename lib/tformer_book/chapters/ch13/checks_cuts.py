@@ -265,6 +265,8 @@ def _by_words(text: str, merges: Array, pattern: str) -> list[int]:
         found[-2:] == pair → found[:-3:-1] == pair
         row = found → row = found[::-1]
             In a run of equal tokens you began at the right.
+        np.array(row, dtype=int) → np.array(row, dtype=int).astype(np.uint8)
+            The type uint8 ends at 255, and new tokens begin at 256.
     """,
     otherwise="Each merge in turn, in the whole text, from the left.",
 )

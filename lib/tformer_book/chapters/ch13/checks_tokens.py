@@ -178,6 +178,8 @@ def _until_none(tokens: Array, new: int) -> Array:
             The −1 are gone; the next merge needs them.
         np.array(found → np.array(_all_places(row, best, new)
             Places that overlap were both merged; a token goes into one merge only.
+        (-pairs.count(pair), pair) → (-pairs.count(pair), 50000 * pair[0] + pair[1])
+            Pairs were made one number with too small a base: some pairs then are equal.
     """,
     otherwise="Count all pairs without −1, take the commonest, and merge it from the left.",
 )
@@ -279,6 +281,15 @@ def _spans() -> Iterator[Case]:
             The marks were taken from the last one on; begin with the first.
         zip(spans, marks, strict=False) → zip(spans, np.sort(marks), strict=False)
             The marks were sorted; they are used as they come.
+        source: list[int] = [] → source = [*tokens]
+        source += [*tokens[place:start], mark] → source[start:end] = [mark]
+        source += [*tokens[place:]] → pass
+            A mark is shorter than its span: after it all tokens have moved, and places are those of
+            before.
+        zip(spans, marks, strict=False) → zip(spans, np.sort(marks), strict=False)
+        marks[-1] → np.sort(marks)[-1]
+            The marks were put in order of their numbers; they are used in the order in which they
+            are given.
     """,
     otherwise="The source keeps what is not taken, with a mark for each span.",
 )

@@ -166,6 +166,8 @@ def _first() -> tuple[Array, Array, Array]:
             The move uses the square from before this gradient.
         right = new_mean / (1 - beta1**step) → right = grad
             The move takes the gradient itself; Adam takes its mean.
+        return new_x, new_mean, new_square → return new_x, right, new_square / (1 - beta2**step)
+            The means were returned corrected; they are kept without correction.
     """,
 )
 def adamw(
@@ -290,6 +292,12 @@ def _by_linspace(steps: int, warmup: int, rate: float, last: float) -> Array:
             The warm-up is a line; yours is a root.
         rate * np.where → np.where
             Those are shares of the rate.
+        / max(steps - warmup, 1) → / (steps - warmup + 1)
+            The wave would end one step after the last; at the last step it is at its end.
+        wave = last → done = np.maximum(t - warmup - 1, 0) / max(steps - warmup - 1, 1); wave = last
+            The wave was begun one step late; step `warmup` itself stands at its top.
+        t / max(warmup, 1) → last + (1 - last) * t / max(warmup, 1)
+            The line begins at 0, and not at `last` times the rate.
     """,
 )
 def rates(steps: int, warmup: int, rate: float, last: float) -> Array:

@@ -284,6 +284,9 @@ def _counts() -> Iterator[Case]:
             You counted only processes that have targets; the gradients of all R are averaged.
         R * counts / counts.sum() → (counts > 0) / np.maximum((counts > 0).sum(axis=1)[:, None], 1)
             You gave every part with targets the same factor, however many targets it has.
+        R * counts / counts.sum() → (counts > 0) / counts.shape[1]
+            Each part counts the same, and each target does not: a part with more targets needs a
+            larger factor.
     """,
 )
 def factors(counts: Array) -> Array:

@@ -99,6 +99,10 @@ def _noises() -> Iterator[Case]:
         np.sqrt(squares) → np.sqrt(squares / (1 - 0.999**t))
             You corrected the squares as well. They are all 1, so their corrected mean is 1 at
             once.
+        np.sqrt(squares) / (1 - beta1**t) → 1 / np.sqrt(np.minimum(t, 1 / (1 - beta1)))
+            Tosses were counted as if they had one weight up to a limit; the later count more.
+        / (1 - beta1**t) → / (1 - beta1 ** (2 * t))
+            The correction belongs to the mean: 1 − β₁^t. That was the one for a mean with β₁².
     """,
 )
 def noise(beta1: float, T: int) -> Table:
@@ -155,6 +159,11 @@ def _left(table: Table) -> float:
     known = table.sum(axis=-1, keepdims=True)
     share = np.where(table > 0, table / np.where(known > 0, known, 1), 1)
     return float(-(table * np.log(share)).sum())
+
+
+def _both(table: Table) -> float:
+    """Entropy of all axes together."""
+    return float(-(table * np.log(np.where(table > 0, table, 1))).sum())
 
 
 def _all_pairs_alike(p: Table) -> tuple[float, float, float]:
@@ -236,6 +245,11 @@ def _rare_left_out(p: Table) -> tuple[float, float, float]:
             The one who knows nothing comes first.
         return nothing, bag, order → return nothing, bag, -(p * np.log(np.where(p > 0, p, 1))).sum()
             That is the entropy of all three words together; subtract that of the first two.
+        (p + p.swapaxes(0, 1)) / 2 → np.array([np.trace(p[::-1], k) for k in range(-9, 10)])
+            The numbers of the two words were added up; 0 and 2 then look like 1 and 1.
+        _left((p + p.swapaxes(0, 1)) / 2) → _both((p + p.swapaxes(0, 1)) / 2)
+        _left(p), → _both(p),
+            That is the entropy of the words and of what comes; what the words are is known here.
     """,
 )
 def plateaus(p: Table) -> tuple[float, float, float]:
@@ -359,6 +373,17 @@ def _spikes() -> Iterator[Case]:
             You applied the corrections for the first steps; after so long they are 1.
         m < 0.5 for m in moves → m < 0.5 for m in moves[1:]
             You did not count the step of the spike itself; it is the first of the steps.
+        return max(moves), sum(m < 0.5 for m in moves) → return moves[0], 1 * (moves[0] < 0.5)
+            Only the step at the spike was taken; the means remember it in the steps after it.
+        return max(moves), sum(m < 0.5 for m in moves) → moves = moves[1:] or moves; $
+            The spike itself is the first of the steps, and counts with its move.
+        sum(m < 0.5 for m in moves) → (np.cumsum(np.array(moves) >= 0.5) == 0).sum()
+            Only short moves before the first longer one were counted; later ones count as well.
+        mean, square = 1.0, 1.0 → mean, square = 0.0, 0.0
+        moves.append(mean / → moves.append(mean / (1 - beta1 ** (t + 1)) /
+        np.sqrt(square) → np.sqrt(square / (1 - beta2 ** (t + 1)) or 1)
+            Adam was begun anew, with means of 0 and their corrections; here both means are 1
+            before.
     """,
 )
 def spike(size: float, beta1: float, beta2: float, steps: int) -> tuple[float, int]:

@@ -103,6 +103,13 @@ def _temperatures() -> Iterator[Case]:
             At ∞ you took the likeliest word, as at 0; heat makes all alike.
         np.where(p > 0, ratio ** (1 / tau), 0) → (p + 1e-12) ** (1 / tau)
             Something small was added to the probabilities, so a word of probability 0 can come.
+        ratio = p / → p = np.maximum(p, 1e-10) if 0 < tau < np.inf else p; ratio = p /
+            Something small was put in the place of 0; a word that cannot come has probability 0 at
+            every τ.
+        ratio = p / p.max(axis=-1, keepdims=True) → ratio = p / p.max()
+        sharp / sharp.sum(axis=-1, keepdims=True) → sharp / np.maximum($, 1e-300)
+            One largest probability was taken of all rows, and a row far below it lost all its
+            words.
     """,
     otherwise="Each probability to the power 1/τ, and then divided by the sum of the row.",
 )
@@ -221,6 +228,13 @@ def _nuclei() -> Iterator[Case]:
             The words were added up in the order given; start with the likeliest.
         = (np.cumsum(np.sort(p)[::-1]) - np.sort(p)[::-1] < share) & (np.sort(p)[::-1] > 0)
             The answer is in the order of the sorted words; return it in the order of p.
+        return likelier < share → return (p >= 1 - share) & (p > 0)
+            A probability was compared with 1 − share; a word stays by what those before it have
+            together.
+        return likelier < share → return (likelier <= share) & (p > 0)
+            Where likelier words reach the share exactly, the next word is not needed.
+        return likelier < share → return (likelier < share) | (share == 1)
+            With the share 1, too, a word of probability 0 does not stay.
     """,
     otherwise="A word stays if those that are likelier have less than the share together.",
 )
@@ -271,6 +285,11 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
         "0.1 exceeds only the second u.",
     )
     yield case(p=[0.1, 0.9], u=[0.1, np.nextafter(0.1, 0)], want=[1, 0], said=said, why=why)
+    said = "p = ten times 0.1, and u = (0.1, 0.05)"
+    why = "0.1 does not exceed 0.1, although the last sum is a little below 1."
+    yield case(p=[0.1] * 10, u=[0.1, 0.05], want=[1, 0], said=said, why=why)
+    said = "p = 20 times 0.05, and u = 0.05"
+    yield case(p=[0.05] * 20, u=[0.05], said=said, why="The sum 0.05 does not exceed 0.05.")
     yield case(p=[1.0], u=[0.0, 0.99], want=[0, 0], why="There may be one word alone.")
     yield case(p=[0.5, 0.5], u=[], want=np.zeros(0), why="There may be no number to draw with.")
     for seed, n in enumerate((3, 5, 8, 40)):
@@ -325,6 +344,16 @@ def _draws() -> Iterator[Case | Callable[[Answer], None]]:
         = np.argsort(-p, kind="stable")[np.minimum((np.cumsum(np.sort(p)[::-1]) <=
         u[:, None]).sum(axis=1), len(p) - 1)]
             The words were sorted first; the sums start at word 0.
+        sums, last = np.cumsum(p), np.flatnonzero(p)[-1] → $; sums = sums / sums[-1]
+            The sums were divided by the last one. By rounding that moves them, and u may be one of
+            them.
+        return np.minimum(passed, last) → return (u * len(p)).astype(int)
+            All words were given stretches of one length; each has one as long as its probability.
+        sums, last = → o = np.argsort(-p, kind="stable"); p = p[o]; sums, last =
+        return np.minimum(passed, last) → return o[np.minimum(passed, last)]
+            The words were put in the order of their probabilities; the sums run from word 0 on.
+        sums, last = → u, p = u.astype(np.float32), p.astype(np.float32); sums, last =
+            The sums went through float32: where u lies near one of them another word is drawn.
     """,
     otherwise="The first word at which the sum of the probabilities exceeds u.",
 )

@@ -115,6 +115,11 @@ def _drafts() -> Iterator[Case]:
             What is missing was added up over all rows; each row is divided by its own sum.
         np.minimum(p, q).sum → (p * np.minimum(1, p / np.where(q > 0, q, 1))).sum
             The chances were averaged with the weights p; proposals come from q.
+        np.where(rest > 0, missing → np.where(rest > 1e-5, missing
+            Nearly equal rows were taken for equal; what is missing may be small and is still
+            missing.
+        missing / np.where(rest > 0, rest, 1) → missing / (rest + 1e-9)
+            Something small was added to the divisor; where little is missing it shows.
     """,
     otherwise="The chance of acceptance is the sum of min(p, q); what is missing is p − min(p, q).",
 )

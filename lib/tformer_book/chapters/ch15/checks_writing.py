@@ -71,6 +71,17 @@ def _successors() -> Iterator[Case]:
             That is the number of the word that comes again; how many stand before it is asked.
         seen[word], len(seen) - seen[word] → 0, len(seen)
             You took all words up to the first repetition as the loop; it may begin later.
+        return seen[word], len(seen) - seen[word] → return len(seen), len(seen) - seen[word]
+            All words up to the first repetition were counted; those in the loop do not stand before
+            it.
+        word not in seen → word not in seen and len(seen) < 1000
+        seen[word], len(seen) - seen[word] → len(seen), 1
+            It was given up after a number of steps; a loop may begin after almost all words.
+        seen, word = dict[int, int](), start → seen, word = dict[int, int](), 0
+            It begins with word 0; the first word is `start`.
+        return seen[word], → return 0,
+        len(seen) - seen[word] → len(seen) if word == start else len(following) + 1
+            It was waited for `start` to come again; a word before the loop never does.
     """,
     otherwise="A word that comes again is followed by what followed it before.",
 )
@@ -166,6 +177,15 @@ def _texts() -> Iterator[Case]:
             long.
         lengths[1:].sum() → (lengths + 1).sum()
             With a cache you count one pass too many: the last word that is written is not read.
+        (lengths**2).sum() → (lengths[1:] ** 2).sum()
+            Without a cache the first pass, over the prompt, is missing.
+        np.arange(n_prompt, n_prompt + n_tokens) → np.arange(n_prompt, n_prompt + n_tokens, 1, 'f')
+        lengths[1:].sum() → int(lengths[1:].sum()) ;; (lengths**2).sum() → int((lengths**2).sum())
+            The numbers went through few digits; whole numbers are exact.
+        np.arange(n_prompt, n_prompt + n_tokens) → np.arange(n_prompt, n_prompt + n_tokens, 1, "i")
+        lengths[1:].sum() → lengths[1:].sum(dtype="i")
+        (lengths**2).sum() → (lengths**2).sum(dtype="i")
+            The numbers were kept in 32 bits, and beyond 2³¹ these begin again.
     """,
     otherwise="Add up the scores of all passes; the text grows by one word from pass to pass.",
 )
@@ -342,6 +362,12 @@ def _with_all_ended(word: Array, n: int) -> Array:
             A text that had ended got word 0; its word is −1.
         argsort(-table → argsort(-np.concatenate([stay[:, None], logs + 0 * going], axis=1).ravel()
             The words were ranked by their own logarithms; totals of whole texts compete.
+        N = logs.shape[1] → N = logs.shape[1]; i = np.arange((N + 1) * len(logs))
+        np.argsort(-table, kind="stable") → np.lexsort((i // (N + 1), i % (N + 1), -table))
+            Of equal totals the one with the smaller word was put first; the earlier text comes
+            before that.
+        np.where(ended, totals, -np.inf) → np.where(ended, totals + logs.max(axis=1), -np.inf)
+            To the total of a text that has ended something was added; nothing comes after its end.
     """,
     otherwise="All continuations of all texts compete by their totals; equal ones stand by text, "
     "and then by word.",

@@ -120,6 +120,9 @@ def _decoders() -> Iterator[Case]:
         half = -(-c // width) - 1 → half = -(-2 * c // width)
             You counted one operation for each number and pair; scores and sums of values take
             four.
+        full = -(-c // (2 * width)) → full = int(np.ceil(np.float32(c) / np.float32(2 * width)))
+        half = -(-c // width) - 1 → half = int(np.ceil(np.float32(c) / np.float32(width))) - 1
+            The quotients went through float32, which holds seven digits; divide whole numbers.
     """,
     otherwise="Compare the operations of all pairs with those of the matrices for all words.",
 )
@@ -260,6 +263,12 @@ class Words(Array):
             A part of a word does not fit; round down.
         entries // (n_global + n_local) → entries // n_global if n_global else r
             While a text is no longer than r, the local layers keep all its words too.
+        short = entries // (n_global + n_local) → short = r
+        entries - n_local * r → entries
+            The layers with a window keep words, too: r of them each.
+        entries = room // → entries = np.float32(room) // ;; return short → return int(short)
+        (entries - n_local * r) // n_global if → int((entries - n_local * r) // n_global) if
+            The room went through float32, which holds seven digits; it may have 16.
     """,
     otherwise="Up to r words every layer keeps all words; after that only the global ones grow.",
 )
@@ -300,6 +309,9 @@ def _products() -> Iterator[Case]:
     for n in (1, 64, 10**6):
         yield case(n=n, a=4096, b=64, w=2, F=10**9, D=3 * 10**6, why="A narrow matrix on a GPU.")
     yield case(n=10**6, a=10**5, b=10**5, w=8, F=10**12, D=10**12, why="F may be 10¹².")
+    why = "Operations grow a little faster than bytes, and catch up with them after very many rows."
+    for a, b, w in ((1, 1, 1), (2, 2, 2)):
+        yield case(n=3, a=a, b=b, w=w, F=10**7, D=10**7 + 3, why=why)
     yield case(n=7, a=300, b=20, w=1, F=900, D=70)
     yield case(n=90, a=30, b=200, w=4, F=50, D=700)
 
@@ -384,6 +396,12 @@ class Times(Several):
             The two are exchanged: first the microseconds.
         return max(work / F, moved / D), rows → return max(work / F, moved / D) / 1e6, rows
             Those are seconds; F and D are per microsecond, and microseconds are asked for.
+        first / gain → moved * F / (2 * a * b * D)
+            The bytes of the given n rows were taken; with more rows they grow as well.
+        work = 2 * n * a * b → work = (2 * a - 1) * n * b
+            A multiplication and an addition count for each entry, also for the first of a sum.
+        rows = np.inf if gain <= 0 → rows = np.inf if gain <= 1e-6 * 2 * a * b * D
+            Where the two grow nearly alike they still meet, after very many rows.
     """,
     otherwise="2 n a b operations, and w bytes for each of n a + a b + n b numbers.",
 )

@@ -156,6 +156,12 @@ LEAST: dict[Any, float] = {
             You returned λ = 0 for a row without a key; its sum is 0, and the logarithm −∞.
         y).sum(axis=0), shift + np.log(total) → y).sum(axis=0), (shares * np.nan_to_num(lam)).sum(0)
             You weighted the λ with the shares; the new λ is the logarithm of the whole sum.
+        terms = np.exp(lam - shift) → terms = np.where(lam > -np.inf, lam, 0.0)
+            The shares were made of the λ themselves; they are made of e to their power.
+        return (shares[:, :, None] * y).sum(axis=0), shift + np.log(total) → $ / np.log(2)
+            λ is a natural logarithm, not one to base 2.
+        shift + np.log(total) → np.logaddexp2.reduce(lam, axis=0)
+            That adds up powers of 2, and takes their logarithm to base 2; λ is made with e.
     """,
     otherwise="Shares of the parts are e^λ, divided by their sum; the new λ is its logarithm.",
 )

@@ -360,6 +360,8 @@ def _maps() -> Iterator[Case]:
             itself.
         pieces / np.where(total > 0, total, 1) → np.where(total > 0, $, 1 / pieces.shape[-1])
             Where all lengths of a row are 0 you made its shares equal; they are 0.
+        lengths = _norms(v @ w_o) → lengths = _norms(v @ w_o).astype(np.float16).astype(float)
+            The lengths went through float16, which holds three digits.
     """,
     mutants={
         "You took how far each part goes along the sum of all. The exercise asks for lengths, "

@@ -110,7 +110,8 @@ def _most_often(tokens: Array, n: int) -> Array:
     cases=_texts,
     slips="""
         last[key] = t → last.setdefault(key, t)
-            You took the first position where the text stood like that; the latest counts.
+            You took the token that followed there at first; what followed the latest such position
+            counts.
         tokens[last[key] + 1] → tokens[last[key]]
             That is the token that was found again; the exercise asks for the one that came next.
         tokens[last[key] + 1] → last[key] + 1
@@ -368,6 +369,8 @@ def _rms(x: Array) -> Array:
             all in it.
         np.sqrt((x * x).mean(axis=-1)) → _rms(x + parts.sum(axis=-3))[..., 0]
             The heads are contained in x already, and you added them once more.
+        / root → / root / y.shape[-3]
+            It was divided by the number of heads; what the heads add is a sum and no mean.
     """,
     mutants={
         "What would change without the head is another question: there the root changes too. Keep "

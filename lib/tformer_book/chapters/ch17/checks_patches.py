@@ -88,6 +88,16 @@ def _readers() -> Iterator[Case]:
     for L, T, p in ((64, 4, 1), (70, 2, 1), (33, 4, 3)):
         said = f"{L} blocks in which all of {T} words attend to all, and p = {p}"
         yield case(masks=np.ones((L, T, T), dtype=bool), p=p, said=said, why=why)
+    for L in (8, 100):
+        said = f"{L} blocks in which the only word attends to itself, and p = 0"
+        one = np.ones((L, 1, 1), dtype=bool)
+        yield case(masks=one, p=0, want=[[2]] * (L + 1), said=said, why=why)
+    past = np.zeros((100, 3, 3), dtype=bool)
+    past[:, 1, 1] = past[0, 1, 0] = past[99, 2, [0, 1]] = True
+    said = "100 blocks in which word 1 attends to itself; in the first it attends to word 0 as well"
+    said += ", and in the last word 2 to words 0 and 1; p = 0"
+    why = "Word 0 keeps the exchange too: one way past very many is still a way."
+    yield case(masks=past, p=0, said=said, why=why)
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=2, want=[[0, 0, 2]], why="No block.")
     yield case(masks=np.zeros((0, 3, 3), dtype=bool), p=1, want=[[0, 0, 0]], why="No block.")
     yield case(masks=np.ones((2, 1, 1), dtype=bool), p=0, want=[[2]] * 3, why="One word alone.")

@@ -227,8 +227,8 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
             You returned the head that counts most alone; does its cut reach the limit?
         best = min(enough, → best = min(enough[::-1],
         (off.sum(), -loss(off)) → off.sum()
-            Of several sets of the same size you took the last that you met; the one with the
-            largest loss is asked for.
+            Of several sets of the same size you took one by its place in the order; the one with
+            the largest loss is asked for.
         max(loss(off) for off in masks if off.sum() == 1) → _best(loss, masks[1 : n + 1])
             That is the number of the head; the exercise asks for the loss with that head cut.
     """,

@@ -109,7 +109,8 @@ def _decoders() -> Iterator[Case]:
         12 * n_layers * d**2 → 4 * n_layers * d**2
             The feed-forward layers are missing, 8 d² a block.
         12 * n_layers * d**2 → 8 * n_layers * d**2
-            The four matrices of attention are missing, 4 d² a block.
+            4 d² a block are missing: the four matrices of attention, or one of the two matrices of
+            the layer.
         12 * n_layers * d**2 → 16 * n_layers * d**2
             The feed-forward layer has two matrices of 4 d² numbers; a third one would be a gate.
         12 * n_layers * d**2 → 9 * n_layers * d**2

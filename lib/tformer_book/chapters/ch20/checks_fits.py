@@ -113,6 +113,10 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
             The slope itself is the exponent.
         = -np.polyfit(np.log(x), np.log(loss - floor), 1, w=loss - floor)[0]
             You gave runs with a larger loss more weight; all runs should count the same.
+        return -(u @ v) / (u @ u) → far = u - u[:, None]; return -(u @ v) / (u @ u)
+        -(u @ v) / (u @ u) → -((v - v[:, None])[far != 0] / far[far != 0]).mean()
+            That is the mean of the slopes between any two runs; in least squares distant runs count
+            more.
     """,
 )
 def exponent(x: Array, loss: Array, floor: float) -> float:
@@ -159,6 +163,12 @@ def _for_constants() -> Iterator[Case]:
     for a, b, alpha, beta in ((480, 2085, 0.35, 0.37), (1500, 90, 0.34, 0.28)):
         loss = _short((1.7 + a * n**-alpha + b * d**-beta) * np.exp(rng.normal(0, 0.02, 9)))
         yield case(n=n, d=d, loss=loss, alpha=alpha, beta=beta, why=real)
+    flat = "The runs end close to the floor: E may be nearly as large as the smallest loss."
+    n, d = n[:6], d[:6]
+    for sizes, tokens in ((30.0, 40), (0.5, 200)):
+        law = 2.9 + sizes * n**-0.34 + tokens * d**-0.28
+        loss = _short(law * np.exp(rng.normal(0, 1e-4, 6)))
+        yield case(n=n, d=d, loss=loss, alpha=0.34, beta=0.28, why=flat)
     runs = {"n": np.array([1.0, 2, 9, 4, 30]), "d": np.array([2.0, 5, 1, 16, 40])}
     losses = np.array([9.0, 7, 6, 5, 3])
     yield from promised(whole, **runs, loss=losses, alpha=0.5, beta=0.25)
@@ -250,6 +260,9 @@ def _by_logarithms(
             The terms grow with size; A / N^α falls.
         np.ones(len(n)), n**-alpha, d**-beta → np.zeros(len(n)), n**-alpha, d**-beta
             The floor has no column, and came out as 0.
+        = tuple(np.maximum(np.linalg.solve(np.stack([n**0, n**-alpha, d**-beta], axis=1)[:3],
+        loss[:3]), 0))
+            Only the first three runs were used; all of them count.
     """,
 )
 def constants(

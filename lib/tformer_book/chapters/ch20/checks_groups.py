@@ -247,6 +247,10 @@ OTHERWISE: dict[Any, str] = {
         rng.multinomial(len(names), np.ones(len(names)) / len(names), size=times) → 1 + 0 * names
         drawn @ sums → np.array([drawn @ sums] * times)
             Each group was drawn once: nothing is left out, nothing stands twice, nothing scatters.
+        high - low → 2 * 1.645 * np.std(slopes)
+            The width was made from the standard deviation, with a factor of the normal
+            distribution; the
+            exercise asks for the two quantiles.
     """,
 )
 def width(x: Array, y: Array, group: Array, times: int, rng: np.random.Generator) -> float:
