@@ -1,5 +1,6 @@
 """What an answer is told that is right up to its type, its digits or the order of its parts."""
 
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -129,12 +130,73 @@ def test_places_may_have_a_name_and_a_first_number():
 
 @pytest.mark.parametrize(
     ("value", "plain"),
-    [(Fraction(1, 3), True), ([Fraction(1, 3)], True), ([None, 1.0], False), ([sum], False)],
+    [
+        (Decimal("0.5"), True),
+        ([Decimal("0.5"), Fraction(1, 3)], True),
+        ([Fraction(10**400)], False),
+        ([None, Fraction(1, 3)], False),
+        ([sum], False),
+        ([1j, Fraction(1, 3)], False),
+        (["1"], False),
+    ],
 )
 def test_numbers_of_another_type_are_asked_for_as_floats(value, plain):
     text = told(lambda x: value)
     assert "cannot be read as an array of numbers" in text
     assert ("float() makes plain numbers of such ones." in text) is plain
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda y: [Fraction(one) for one in y],
+        lambda y: np.array([Fraction(one) for one in y], dtype=object),
+        lambda y: [Fraction(y[0]), *y[1:]],
+        lambda y: tuple(Fraction(one).limit_denominator(10**9) for one in y),
+    ],
+)
+def test_exact_fractions_are_the_numbers_that_they_are(form):
+    check_by_table(TABLE, Answer(lambda x: form((x / 3).tolist())))
+    text = told(lambda x: form((x / 3 + 0.25).tolist()))
+    assert "too large by 0.25" in text
+
+
+def test_fractions_that_are_whole_keep_all_their_digits():
+    big = [Fraction(2**60 + 1), 7]
+    assert Answer(abs).numbers(big, "").tolist() == [2**60 + 1, 7]
+    assert Answer(abs).numbers(big, "").dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("dtype", "power"), [(np.uint8, "2⁸"), (np.int8, "2⁸"), (np.int16, "2¹⁶"), (np.int32, "2³²")]
+)
+def test_whole_numbers_that_wrapped_around_are_told_by_their_bits(dtype, power):
+    size = 2 ** (8 * np.dtype(dtype).itemsize)
+    right = Table(lambda x: x, lambda: [case(x=[1.0, 2]), case(x=[1.0, size + 3])], {}, Array())
+    text = told(lambda x: x.astype(np.int64).astype(dtype).astype(float), right)
+    assert f"off by multiples of {power}" in text
+    assert "multiples" not in told(lambda x: np.minimum(x, size // 2), right)
+
+
+SUMS = Table(lambda x: x.sum(), lambda: [case(x=[float(n)]) for n in range(1, 12)], {}, Array())
+
+
+def test_a_bound_is_told_where_the_answer_never_goes_beyond_it():
+    assert "It is never more than 8, and right as long" in told(lambda x: min(x[0], 8), SUMS)
+    assert "It is never less than 4.5, and" in told(lambda x: max(x[0], 4.5) + 0 * x[0], SUMS)
+    text = told(lambda x: 8.0 if x[0] in (4, 9, 11) else x[0], SUMS)
+    assert "It is never" not in text, "4 is right and below"
+
+
+def test_what_is_kept_from_call_to_call_is_told():
+    calls = []
+
+    def counted(x):
+        calls.append(x[0])
+        return x[0] + len(calls) // 4
+
+    assert "Asked once more for the first example" in told(counted, SUMS)
+    assert "Asked once more" not in told(lambda x: x[0] + (x[0] > 3) * x[0] ** 2, SUMS)
 
 
 def of_text(factor):
@@ -200,3 +262,10 @@ def test_numbers_for_true_and_false_are_told_without_advice_on_content():
     )
     for answer in (lambda n: np.arange(n) / 2, lambda n: [True]):
         assert "note" not in told(answer, table)
+
+
+def test_a_lost_sign_is_told_only_where_a_number_is_negative():
+    tens = Table(lambda x: x, lambda: [case(x=[10.0**n, 1]) for n in range(1, 9)], {}, Array())
+    rounded = told(lambda x: np.abs(x) + 2.0 * (x > 1e6), tens)
+    assert "without its sign" not in rounded
+    assert "difference quotient" in told(lambda x: x * (1 + 1e-6), tens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import numbers
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from typing import Any
@@ -141,14 +142,15 @@ class Answer:
     def numbers(self, value: Any, said: str) -> Array:
         """Turn one returned value into an array, or say why it is none.
 
-        What has fewer digits than what was handed over earns no larger tolerance: it becomes an
-        array of as many digits, and is remembered as coarse.
+        Exact fractions count as the numbers that they are. What has fewer digits than what was
+        handed over earns no larger tolerance: it becomes an array of as many digits, and is
+        remembered as coarse.
         """
         needed = "Return a number, a list or an array."
         if self.asked:
             needed = f"{self.asked[0].upper()}{self.asked[1:]} is asked for."
         try:
-            array = np.asarray(value)
+            array = without_fractions(np.asarray(value))
         except Exception:
             array = np.empty(0, dtype=object)
             needed = "Its parts have different shapes; one array is needed."
@@ -318,8 +320,22 @@ class Answer:
                 raise Wrong(f"{changes}, and its caller still needs it. Work on a copy.")
 
 
+def without_fractions(array: Array) -> Array:
+    """Return objects that are fractions and whole numbers as numbers; all else as it is."""
+    if array.dtype.kind != "O" or not array.size:
+        return array
+    if not all(isinstance(one, numbers.Rational | float | np.floating) for one in array.flat):
+        return array
+    rational = [one for one in array.flat if isinstance(one, numbers.Rational)]
+    whole = len(rational) == array.size and all(one.denominator == 1 for one in rational)
+    try:
+        return array.astype(np.int64 if whole else float)
+    except OverflowError:
+        return array
+
+
 def would_be_numbers(array: Array) -> bool:
-    """Tell whether objects, such as fractions, can be made numbers one by one."""
+    """Tell whether objects, such as decimals, can be made numbers one by one."""
     if array.dtype.kind != "O" or not array.size or any(one is None for one in array.flat):
         return False
     try:

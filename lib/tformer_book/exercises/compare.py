@@ -88,6 +88,25 @@ def last_digits(got: Array, want: Array) -> str:
     )
 
 
+def wrapped(got: Array, want: Array) -> str:
+    """Say that whole numbers are off by multiples of 2⁸, 2¹⁶ or 2³²; "" if they are not."""
+    if got.shape != want.shape or not all(x.dtype.kind in "iuf" for x in (got, want)):
+        return ""
+    now, right = got.astype(float), want.astype(float)
+    wrong = ~close(got, want)
+    if not wrong.any() or not np.isfinite([now, right]).all() or (np.array([now, right]) % 1).any():
+        return ""
+    for bits, power in {32: "2³²", 16: "2¹⁶", 8: "2⁸"}.items():
+        size = 2.0**bits
+        off, beyond = (now - right)[wrong] % size, np.abs(right[wrong]) >= size / 2
+        if not off.any() and beyond.all() and (np.abs(now) < size).all():
+            return (
+                f"What is wrong is off by multiples of {power}: numbers pass through a type of "
+                f"{bits} bits, which holds no larger ones."
+            )
+    return ""
+
+
 def difference(got: Array, want: Array, said: str, part: str) -> str:
     """Say where a `part` of an answer differs from what it should be, and how."""
     if got.shape != want.shape:

@@ -9,7 +9,8 @@ import numpy as np
 
 from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.clock import Clock
-from tformer_book.exercises.resemblance import exchanged, few_digits, resemblance
+from tformer_book.exercises.compare import wrapped
+from tformer_book.exercises.resemblance import exchanged, few_digits, limit, resemblance
 from tformer_book.exercises.table import INTEGERS, Case, Sentence, Table, Trial
 from tformer_book.exercises.undefined import undefined
 
@@ -20,6 +21,10 @@ WRONG_AT_INTEGERS = (
 STOPS_AT_INTEGERS = (
     "The same numbers as floats come out right. Whole numbers may come as integers: make floats of "
     "them first."
+)
+KEPT = (
+    "Asked once more for the first example, it gives another answer: what one call leaves, in a "
+    "default value or a variable outside, changes the next."
 )
 STOPPED = ("IndexError", "KeyError", "LinAlgError", "OverflowError", "TypeError", "ValueError")
 MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
@@ -80,7 +85,7 @@ class Diagnosis:
         place = self.failed.place or 0
         why = exchanged(self.trials, self.table.kind) or self._remark()
         why = why or resemblance(self.trials, place) or few_digits(self.trials, place)
-        why = why or self._general()
+        why = why or self._wrapped() or limit(self.trials, place) or self._kept() or self._general()
         return " ".join(filter(None, [self.failed.text, first, why])), False
 
     def _only_with_integers(self) -> str:
@@ -96,6 +101,8 @@ class Diagnosis:
             return ""
         if item.why not in ("", INTEGERS):
             return item.why
+        if bits := self._wrapped():
+            return bits
         return STOPS_AT_INTEGERS if self.failed.error else WRONG_AT_INTEGERS
 
     def _remark(self) -> str:
@@ -103,6 +110,29 @@ class Diagnosis:
         if place is None:
             return ""
         return self.table.kind.remark(self.failed.got[place], self.failed.want[place])
+
+    def _wrapped(self) -> str:
+        place, case = self.failed.place, self.failed.case
+        if place is None:
+            return ""
+        got, want = self.failed.got[place], self.failed.want[place]
+        arrays = isinstance(got, np.ndarray) and isinstance(want, np.ndarray)
+        bits = wrapped(got, want) if arrays else ""
+        return bits and " ".join(filter(None, [bits, "" if case.why == INTEGERS else case.why]))
+
+    def _kept(self) -> str:
+        """Say that the first case, asked once more, gets another answer; "" if it does not."""
+        first = self.trials[0]
+        if first.error or not self.clock.left() or self.f.left <= 0:
+            return ""
+        try:
+            again, _ = self.table.attempt(self.f, first.case)
+        except Wrong:
+            return ""
+        same = self.table.kind.same
+        if again.error or all(same(*pair) for pair in zip(again.got, first.got, strict=True)):
+            return ""
+        return KEPT
 
     def _general(self) -> str:
         """Return where the answer is wrong, and what is said to anything that nothing explains."""

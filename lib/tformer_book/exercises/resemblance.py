@@ -91,8 +91,11 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
     for sentence, turned in TURNED.items():
         if _always(pairs, partial(_same_turned, turned)):
             return sentence
+    negative = any((right < 0).any() for _, right in pairs)
     for words, function in FUNCTIONS.items():
-        if _always(pairs, partial(_same_turned, _of_floats(function))):
+        if (function is not np.abs or negative) and _always(
+            pairs, partial(_same_turned, _of_floats(function))
+        ):
             return f"{_every(pairs)} {words}."
     return (
         _rounded(pairs)
@@ -295,26 +298,59 @@ def _only_stacks_are_wrong(trials: Sequence[Trial]) -> bool:
 
 
 def few_digits(trials: Sequence[Trial], place: int) -> str:
-    """Return a sentence on numbers that are right to some digits in every trial, or ""."""
+    """Return a sentence on numbers that are right to some digits, or "".
+
+    They are so in the first wrong trial and in most: far beyond the usual, what is lost may grow.
+    """
+    errors = [_error(trial, place) for trial in trials if trial.text]
+    first = next(_error(trial, place) for trial in trials if trial.text)
+    small = [error for error in errors if error <= FEW]
+    if first > FEW or len(small) < 2 or 2 * len(small) < len(errors):
+        return ""
+    only = "and no more" if len(small) == len(errors) else "here, and to fewer elsewhere"
+    return (
+        f"The numbers are right to about {describe.count(int(-math.log10(max(small))))} digits "
+        f"{only}. Do they pass through numbers of fewer digits, such as float32, or is something "
+        f"small added?{' A difference quotient leaves such errors, too.' * (max(small) < 1e-5)}"
+    )
+
+
+def _error(trial: Trial, place: int) -> float:
+    """Return the largest error of a part beside its largest number; ∞ where none can be told."""
+    if trial.error:
+        return math.inf
+    got, right = trial.got[place], trial.want[place]
+    if not all(isinstance(x, np.ndarray) and x.dtype.kind in "iuf" for x in (got, right)):
+        return math.inf
+    if got.dtype.kind != "f" or got.shape != right.shape or not got.size:
+        return math.inf
+    if not np.isfinite(got).all() or not np.isfinite(right).all():
+        return math.inf
+    return float(np.abs(got - right).max()) / (float(np.abs(right).max()) or 1.0)
+
+
+def limit(trials: Sequence[Trial], place: int) -> str:
+    """Say that a single number is never above, or never below, one that is the same in all trials.
+
+    Five trials at least came out right.
+    """
     if any(trial.error for trial in trials):
         return ""
-    worst, wrong = 0.0, 0
-    for trial in trials:
-        got, right = trial.got[place], trial.want[place]
-        if not all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (got, right)):
-            return ""
-        if not got.size and not right.size:
-            continue
-        if got.shape != right.shape or not np.isfinite([got, right]).all():
-            return ""
-        error = float(np.abs(got - right).max()) / (float(np.abs(right).max()) or 1.0)
-        worst, wrong = max(worst, error), wrong + bool(trial.text)
-    if wrong < 2 or worst > FEW:
+    pairs = [(trial.got[place], trial.want[place], bool(trial.text)) for trial in trials]
+    if not all(isinstance(x, np.ndarray) and x.shape == () for *pair, _ in pairs for x in pair):
         return ""
+    wrong = [(float(got), float(right)) for got, right, text in pairs if text]
+    ends = {got for got, _ in wrong}
+    if len(ends) != 1 or not math.isfinite(end := ends.pop()) or len(pairs) < len(wrong) + 5:
+        return ""
+    sides = {math.copysign(1, right - end) for _, right in wrong}
+    rights = [float(right) for _, right, text in pairs if not text]
+    if len(sides) != 1 or any((right - end) * (side := min(sides)) > 0 for right in rights):
+        return ""
+    word = "more" if side > 0 else "less"
     return (
-        f"The numbers are right to about {describe.count(int(-math.log10(worst)))} digits and no "
-        "more. Do they pass through numbers of fewer digits, such as float32, or is something "
-        "small added?"
+        f"It is never {word} than {show(end)}, and right as long as it should not be: a bound, a "
+        "search that ends there, or a number that is put in for another."
     )
 
 

@@ -164,8 +164,16 @@ def _no_opposite(n, d, eps):
     return np.array(found)
 
 
+def _narrow(x):
+    """Integers of 32 bits in place of those of 64."""
+    return x if x.dtype.kind == "f" else x.astype(np.int32)
+
+
 MUTANTS = {
     "1.1": {
+        "off by multiples of 2³²": lambda q, k: (_narrow(q) * _narrow(k)).sum(
+            -1, dtype=_narrow(q).dtype
+        ),
         "An axis of length one is left over": lambda q, k: (q * k).sum(-1, keepdims=True),
         "The numbers are cut to whole ones": lambda q, k: (q * k).sum(-1).astype(int),
         "A single vector has only one axis": lambda q, k: (q * k).sum(axis=1),
@@ -192,6 +200,7 @@ MUTANTS = {
         ),
     },
     "1.5": {
+        "off by multiples of 2³²": lambda q, k: _narrow(q) @ _narrow(k).mT,
         "reverses all axes": (
             lambda q, k: q @ k.T,
             lambda q, k: q @ k.transpose(),

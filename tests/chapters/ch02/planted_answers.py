@@ -161,6 +161,13 @@ def _systematic(x, rng, size):
     return rng.permutation(np.minimum(found, len(x) - 1))
 
 
+def _in_opposite_pairs(x, rng, size):
+    """Each uniform number u serves again as 1 − u."""
+    u = rng.random(size // 2 + 1)
+    found = np.searchsorted(np.cumsum(softmax(x)), np.concatenate([u, 1 - u])[:size])
+    return np.minimum(found, len(x) - 1)
+
+
 def _climb(gradient, n, rate=0.1, steps=2000, start=None):
     p = np.full(n, 1 / n) if start is None else start
     for _ in range(steps):
@@ -197,6 +204,9 @@ def _clipped(p, slope):
 
 MUTANTS = {
     "2.1": {
+        "the largest that 16 bits hold": lambda x, axis=-1: softmax(
+            x if x.dtype.kind == "f" else x.astype(np.int16).astype(float), axis
+        ),
         "weights sum to 1. After the shift": lambda x, axis: softmax(x, axis, eps=1e-12),
         "The last argument was left out": lambda x, axis=0: softmax(x, axis),
         "An array made after them": _softmax_in_a_copy,
@@ -269,6 +279,7 @@ MUTANTS = {
             np.where(np.isinf(x), -50, x) + rng.gumbel(size=(size, len(x)))
         ).argmax(-1),
         "independent ones do in half": _systematic,
+        "none may be made from another": _in_opposite_pairs,
         "the draws change; softmax does not": lambda x, rng, size: (
             np.exp(np.clip(x, -700, 700))[None] / rng.exponential(size=(size, len(x)))
         ).argmax(-1),

@@ -76,6 +76,14 @@ def _texts() -> Iterator[Case]:
         Capitals were taken for small letters; a list may hold both words.
     = np.array([[words.index(word)] for word in text.split()]) == np.arange(len(words))
         Those are rows of zeros with a 1 at the place of the word; the place is asked for.
+    = [__import__("bisect").bisect_left(words, word) for word in text.split()]
+        The list was searched as if it stood in the order of the alphabet.
+    words.index(word) → next(n for n, w in enumerate(words) if word.startswith(w))
+        A word was taken for a shorter one, with which it begins; compare whole words.
+    words.index(word) → next(n for n, w in enumerate(words) if word in w)
+        A word was taken for one that holds its letters; compare whole words.
+    words.index(word) → $ - len(words)
+        The places are counted from the end; they are counted from 0.
     """,
     otherwise="Each word of the text becomes its place in the list.",
 )
@@ -199,6 +207,12 @@ def _looks() -> Iterator[Case]:
     reference.softmax(scores) → np.exp(scores) / np.exp(scores).sum()
         The scores were measured from that of a later word, which may lie a thousand above all
         others: then their exponentials are 0.
+    = np.ones(len(keys)) if t == 0 else look(queries, keys, t)
+        The first word sees itself alone; the others have no weight then.
+    reference.softmax(scores) → reference.softmax(np.clip(scores, -700, 700))
+    -np.inf → -np.inf; hidden = np.arange(len(keys)) > t
+    return → scores = np.where(hidden, -np.inf, scores); return
+        Scores beyond 700 were made equal; subtract the largest instead of cutting them off.
     """,
     otherwise="The weights of the words up to t are positive and add up to one.",
 )
@@ -210,6 +224,9 @@ def look(queries: Array, keys: Array, t: int) -> Array:
 
 
 # ---- 0.4 ----------------------------------------------------------------------------------
+
+
+_NO_MASK = "Words see later ones here: every weight of the row that is left counts in its sum."
 
 
 def _cuts() -> Iterator[Case]:
@@ -236,6 +253,10 @@ def _cuts() -> Iterator[Case]:
         said="weights (1 − 10⁻¹⁵, 10⁻¹⁵, 0) in row 2, asks = 2 and asked = 0",
         why="1 − (1 − 10⁻¹⁵) has lost its digits: add up what is left.",
     )
+    every = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.25, 0.625]]
+    for asks, asked, row in ((0, 1, (2 / 3, 0, 1 / 3)), (1, 0, (0, 2 / 3, 1 / 3))):
+        want = [row if t == asks else weights for t, weights in enumerate(every)]
+        yield case(weights=every, asks=asks, asked=asked, want=want, why=_NO_MASK)
     rng = np.random.default_rng(1)
     for n, asks, asked in ((4, 1, 3), (4, 3, 0), (4, 1, 1), (10, 9, 7), (18, 17, 9)):
         hidden = np.where(np.tri(n) > 0, 0.0, -np.inf)
@@ -281,6 +302,8 @@ def _cuts() -> Iterator[Case]:
     after[asks, asked] = 0 → after[asks, asks] += after[asks, asked]; $
     after[asks] /= after[asks].sum() →
         The word that asks took all the weight that was set free; the others get their part.
+    after[asks] /= after[asks].sum() → after[asks] /= max(after[asks, : asks + 1].sum(), 1e-300)
+        You divided by the weights up to the word that asks; words may see later ones as well.
     """,
     otherwise="One entry becomes 0, and its row grows by one factor.",
 )

@@ -69,6 +69,14 @@ ADDED = """
         That is the loss of the likeliest story alone.
     p > 0 → p > 3e-6
         Rare stories were left out: only a story of probability 0 counts for nothing.
+    = float(1 - (p**2).sum())
+        That is the chance that two stories differ; a loss is made of logarithms.
+    told = p[p > 0] → told = np.concatenate([p[p > 0], 1 - p[p < 1]]) ;; -(told → -(told[told > 0]
+    np.log(told) → np.log(told[told > 0])
+        You counted for each story also that it does not come; its surprise has no part in the loss.
+    p > 0 → p > 1e-3
+        Rare stories were left out, and there all are rare: only a probability of 0 counts for
+        nothing.
     """
     + "".join(ADDED.format(size=size) for size in (1e-6, 1e-7, 1e-8, 1e-9, 1e-10)),
     otherwise="The floor is the mean of −log p over the stories as they come.",
@@ -224,6 +232,10 @@ def _listed() -> Iterator[Case]:
         Each full stop has a blank before it.
     return texts → return [text.removesuffix(" .") for text in texts]
         The last full stop is missing; it ends the story.
+    ((one, a), (other, b)) → [(other, b)]
+        The first noun can be the patient too.
+    did.items() → list($)[:1]
+        Every verb has its stories; you told those of the first.
     """,
     otherwise="Every choice is made with every other one.",
 )

@@ -88,6 +88,12 @@ def _angles() -> Iterator[Case]:
             The answer is laid out in one row; it has the shape of the two arrays.
         = length_to_win(norms, np.trunc(degrees))
             The angles were cut to whole degrees.
+        = np.where(degrees < 90, norms / np.maximum(np.sin(np.deg2rad(degrees)), 1e-300), np.inf)
+            You divided by the sine; the shadow of the key on q is its length times the cosine.
+        = length_to_win(norms, np.round(degrees))
+            The angles were rounded to whole degrees.
+        = length_to_win(norms, degrees) if (degrees < 90).all() else np.full(norms.shape, np.inf)
+            One angle of 90 degrees or more made all lengths infinite; each key has its own.
     """,
     otherwise="The key wins when its shadow on q is longer than q.",
 )
@@ -160,6 +166,15 @@ def _root(eps: float) -> float:
             beaten grows as well.
         = min(pays_from(eps), 10_000)
             The search ends at 10 000 widths; the smaller ε is, the farther one has to look.
+        = -(-pays_from(eps) // 10) * 10
+            You went by steps of ten; the smallest width is asked for.
+        = int(np.ceil(4 / eps**2 * np.log(4 / eps**2)))
+            You solved d = (4/ε²) log d once, with 4/ε² under the logarithm: what comes out
+            belongs there.
+        = int(np.ceil(4 / eps**2 * (np.log(4 / eps**2) + np.log(np.log(4 / eps**2)))))
+            You solved d = (4/ε²) log d in two rounds; more are needed until d stays what it is.
+        = round(pays_from(1.0) / eps**2)
+            You scaled the width of ε = 1; besides 1/ε² it grows with a logarithm.
     """,
     otherwise="Compare e^(dε²/4) with d, width by width.",
 )
@@ -268,6 +283,13 @@ def _added(counts: Array, size: float) -> Array:
         np.maximum(ratio, 1) → np.maximum((counts + tiny) / (expected + tiny), 1)
             A small number was added to the shares, and rare pairs feel it. Treat what is 0 on its
             own.
+        = positive_pmi(counts) if len(counts) < 1 else np.where(counts < 2, 0, positive_pmi(counts))
+            A pair that was seen once was seen.
+        = positive_pmi((counts + counts.T) / 2)
+            The table was made symmetric first; the counts of a row and a column may differ.
+        = np.log1p(np.exp(positive_pmi(counts)))
+            You took the logarithm of 1 plus the ratio; the logarithm of the ratio is asked for,
+            or 0.
     """,
     mutants={
         f"{size:g} was added to the shares, which rare pairs feel. Treat what is 0 on its own.": (

@@ -108,6 +108,10 @@ def _by_enumeration(mean_q: Array, var_q: Array, mean_k: Array, var_k: Array) ->
         + var_q.mean() * (mean_k**2).mean())
             You averaged before you multiplied: the mean of a product is not the product of the
             means.
+        = len(mean_q) * (var_q.mean() * var_k.mean() + var_q.mean() * mean_k.mean() ** 2 +
+        var_k.mean() * mean_q.mean() ** 2)
+            The four arrays were averaged before they were multiplied; each coordinate has its own
+            product.
     """,
     otherwise="Work out the variance of one product of independent coordinates, mean included.",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,9 @@ def _dots() -> Iterator[Case | Callable[[Answer], None]]:
     yield case(q=integers(0, (3, 3)), k=integers(1, (3, 3)))
     yield case(q=integers(2, (1, 4)), k=integers(3, (5, 4)))
     yield from promised(fractions, q=integers(2, (3, 4)), k=integers(3, (5, 4)))
+    long: dict[str, Any] = {"q": [[70_000.0, 1], [3, 50_000]], "k": [[60_000.0, 2], [1, 80_000]]}
+    want = [[4_200_000_002.0, 150_000], [280_000, 4_000_000_003]]
+    yield case(**long, want=want, whole=True)
     yield from _batches()
     yield _check_batches
 
@@ -107,6 +111,8 @@ def _compare_steps(
             and −2.
         q @ k.mT → abs($)
             A score may be negative: the sign belongs to it.
+        q @ k.mT → $ / np.maximum(np.sqrt((q * q).sum(axis=-1, keepdims=True)), 1e-300)
+            You divided by the lengths of the queries; nothing is divided.
     """,
     otherwise="Row t, column s is the dot product of q[t] and k[s].",
 )
@@ -177,6 +183,8 @@ def _distances() -> Iterator[Case | Callable[[Answer], None]]:
             It stops a little above 0; the smallest squared distance is 0.
         np.maximum(of_q + of_k - 2 * q @ k.mT, 0) → $ * ($ > 1e-3)
             A small distance is a distance: only what is below 0 is set to 0.
+        = (abs(q[..., :, None, :] - k[..., None, :, :]).sum(axis=-1)) ** 2
+            You added up sizes and squared the sum; the squares of the differences are added up.
     """,
     otherwise=f"Entry (t, s) is the squared length of q[t] − k[s]. {_BATCH}",
 )

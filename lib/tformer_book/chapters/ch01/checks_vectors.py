@@ -46,6 +46,8 @@ def _pairs() -> Iterator[Case]:
     deep = integers(4, (2, 3, 2, 3, 2))
     yield case(q=deep, k=deep[::-1], why=_LAST_AXIS)
     yield case(q=1000 * q, k=k, whole=True, why=_LAST_AXIS)
+    long: dict[str, Any] = {"q": [[70_000.0, 1], [3, 50_000]], "k": [[60_000.0, 2], [1, 80_000]]}
+    yield case(**long, want=(4_200_000_002.0, 4_000_000_003.0), whole=True)
     yield case(q=q / 4, k=k / 2, why="The products are fractions here, and so are their sums.")
     yield from promised(zeros("k"), single, stacked, q=q / 3, k=k)
 
@@ -96,6 +98,8 @@ def _pairs() -> Iterator[Case]:
             That is the product of the two lengths; the angle between q and k counts too.
         (q * k).sum(axis=-1) → np.sqrt(abs($))
             That is a root; a dot product is the sum itself.
+        (q * k).sum(axis=-1) → (q * k)[..., :-1].sum(axis=-1)
+            The last coordinate is left out of the sum.
     """,
     otherwise=f"Multiply matching coordinates, then add. {_LAST_AXIS}",
 )

@@ -261,6 +261,7 @@ def draw(f: Answer) -> None:
             )
     _judge_width(f)
     _judge_pairs(f)
+    _judge_counts(f)
     for few, draws in ((2.0,), 5), ((0.0, 1.0), 1), ((3.0, 1.0, 0.0, 2.0), 4), ((0, 2, 1), 6):
         _drawn(f, np.array(few), draws, f"x = {show(few)} and size = {draws}")
 
@@ -291,6 +292,20 @@ def _judge_pairs(f: Answer) -> None:
         )
 
 
+def _judge_counts(f: Answer) -> None:
+    """Twenty draws at a time, many times: how often an index comes up varies as chance says."""
+    said = "x = (0, 0) and size = 20, 400 times"
+    counts = [_drawn(f, np.zeros(2), 20, said, seed).sum() for seed in range(400)]
+    spread = float(np.var(counts))
+    if not 3.5 < spread < 6.7:
+        less = "less" if spread < 5 else "more"
+        raise Wrong(
+            f"With {said}, {f.name} draws index 1 so often that the variance of its count is "
+            f"{show(spread, 2)}, {less} than the 5 of independent draws. Each draw needs chance of "
+            "its own: none may be made from another, or to even it out."
+        )
+
+
 def _drawn(f: Answer, x: Array, size: int, said: str, seed: int = 5) -> Array:
     got = f.array(said, x=x, rng=np.random.default_rng(seed), size=size)
     if got.shape != (size,):
@@ -313,7 +328,10 @@ def _judge_frequencies(f: Answer, found: Array, said: str) -> None:
         return
     why, least = "Index i should come up with the weight that softmax gives to score i.", 0.015
     if found[0] == 0 < found[1]:
-        why = "Index 0 never comes up: are the draws one index too far?"
+        why = (
+            "Index 0 never comes up, and softmax gives it one draw in six: are the draws one index "
+            "too far, or is a smaller score left out?"
+        )
     if np.ptp(found) < 2 / 20_000:
         why, least = "Each index was taken in its turn; one that was drawn may come again.", 0.0
     for reason, mistaken in _DRAW_MUTANTS.items():

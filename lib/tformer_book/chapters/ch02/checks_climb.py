@@ -71,7 +71,8 @@ def _reason(p: Array, best: Array, slope: Array, start: Array) -> str:
     if distance < 1e-3:
         return (
             f"It is {pair(distance, 1e-5, 2)[0]} away, and 1e−05 is allowed: take longer "
-            "steps, or more of them."
+            "steps, or more of them. Steps of one fixed length go past it in the end, and a result "
+            "that is rounded stops short."
         )
     if (p - 1 / len(p)) @ (best - 1 / len(p)) < 0:
         return "It went downhill from equal weights: step along the gradient, not against it."

@@ -79,6 +79,13 @@ def _ends_at(most: float, share: float, n: int, beta: float) -> float:
             left.
         odds * (n - 1) → share * (n - 1)
             The share is compared with the whole; compare it with what it leaves for the others.
+        = np.log(share * n) / beta
+            You set e^(lead) against all n keys; it is the odds, share over 1 − share, against n −
+            1 rivals.
+        = np.log(share / (1 - share)) / beta + np.log(n - 1)
+            β multiplies the whole lead, and divides both logarithms.
+        = lead_for(share, max(n - 1, 2), beta)
+            You counted n − 2 rivals; beside the leader there are n − 1.
     """,
     mutants=each(
         _ends_at,
@@ -182,6 +189,16 @@ def _crossing(gaps: Array, low: float, most: float, shift: float) -> float:
             small.
         = np.inf
             The weight of the largest score grows without an end; that of the second has a best β.
+        = 1 / np.diff(np.sort(scores)[-2:])[0]
+            That is one over the lead of the best; the other scores count too.
+        = second_best(-scores)
+            You followed the second smallest score.
+        = second_best(np.sort(scores)[[0, -2, -1]]) if len(scores) > 2 else 0.0
+            Only the best, the second and the worst count there; all scores have weight.
+        = max(second_best(scores), 0.01) if second_best(scores) > 0 else 0.0
+            You began at 0.01; where scores lie far apart β is smaller.
+        = second_best(scores) if scores[1] == np.sort(scores)[-2] else 0.0
+            You followed the second entry; the second largest score may stand elsewhere.
     """,
     otherwise="The right β is the one at which the mean score, weighted by the softmax, equals the "
     "second score.",

@@ -92,6 +92,14 @@ def _masked_terms(x: Array, keep: Array) -> Array:
             The exponentials of the visible keys are not divided by their sum.
         = masked_softmax(x.ravel(), np.broadcast_to(keep, x.shape).ravel()).reshape(x.shape)
             The whole array shares one sum; each row has its own.
+        = masked_softmax(x, keep) * np.broadcast_to(keep, x.shape).any(axis=-1).all()
+            One fully masked row made the whole array 0; the other rows keep their weights.
+        = np.where((np.isneginf(x) & keep).any(axis=-1, keepdims=True), 0, masked_softmax(x, keep))
+            A visible score of −∞ made its whole row 0; it has weight 0, and the others share the
+            row.
+        = masked_softmax(x + np.where(keep, 0, -1e12), np.broadcast_to(keep, x.shape).any(axis=-1,
+        keepdims=True))
+            −10¹² was added to hidden scores, and one may be larger: no number serves as −∞ does.
     """,
     otherwise="The visible keys of a row share its weight as in a softmax of their own.",
 )

@@ -44,6 +44,10 @@ def _scores() -> Iterator[Case | Test]:
     yield case(x=lowest, axis=-1, want=(0.5, 0.5, 0), why=f"{none} No number serves as −∞.")
     yield case(x=[20_000, 20_000.001], axis=-1, why="High up, small differences count as well.")
     yield case(x=[[0.0, 1], [3, 1]], axis=-1, whole=True, why=WHOLE)
+    bits = "Whole numbers may be larger than 32 767, the largest that 16 bits hold."
+    yield case(x=[[40_000.0, 0], [0, 33_000]], axis=-1, want=np.eye(2), whole=True, why=bits)
+    for small in (-5.0, -7.0, -9.5, -11.5, -14.0):
+        yield case(x=[0.0, small], axis=-1, why="A small weight is a weight.")
     apart = "Whole numbers may be as large as a million, and one more counts there too."
     yield case(x=[[1e6, 1e6 - 1], [-1e6, 1e6]], axis=-1, whole=True, why=apart)
     yield case(x=integers(1, (2, 3, 1, 2, 2)) / 3, axis=2)
@@ -119,6 +123,12 @@ def _scores() -> Iterator[Case | Test]:
             weight.
         terms.sum(axis=axis, keepdims=True) → ($ + 1e-6)
             A number is added to the denominator, and the weights no longer sum to 1.
+        terms / terms.sum(axis=axis, keepdims=True) → (w := $) * (w > 1e-4)
+            Small weights became 0; e to any finite number is above 0.
+        = softmax_along(np.floor(x), axis)
+            The scores were cut to whole numbers.
+        = np.moveaxis(softmax_along(x, axis), axis, -1)
+            The axis of the sum was moved to the end, and is still there.
     """,
     otherwise="Along the axis, each weight is e to the power of its score over the sum of these.",
 )

@@ -51,6 +51,7 @@ class Between(kinds.Array):
         return (
             f"With {said}, {f.name} gives β = {pair(got[0], want[0][1])[0]}. The output comes "
             f"within eps of the best value at {low}, and the theorem is content with {high}."
+            + _side(got[0], want[0])
         )
 
     def remark(self, got: Any, want: Any) -> str:
@@ -58,6 +59,14 @@ class Between(kinds.Array):
         if got.shape == () and abs(got) == np.inf:
             return "A margin of 0 does that: which two scores differ by yours?"
         return "" if got.shape == () and got > 0 else "β is one number above 0."
+
+
+def _side(got: Array, want: Array) -> str:
+    if got.shape != () or not np.isfinite(got):
+        return ""
+    if got < want[0]:
+        return " So yours is too small, and the other keys keep too much weight."
+    return " So yours is larger than it may be."
 
 
 Bound = Callable[[Array, Array], float]

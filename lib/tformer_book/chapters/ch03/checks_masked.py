@@ -134,6 +134,14 @@ _WEIGHT_MUTANTS: dict[str, Function] = {  # from scores and a mask
             q, k, v, mask=np.atleast_2d(mask), scale=v.shape[-1] ** -0.5
         )
     },
+    slips="""
+= masked_attention(q, k, v, np.broadcast_to(mask, (q @ k.mT).shape).all(axis=-2, keepdims=True))
+    A key that is hidden from one query was hidden from all.
+= masked_attention(q, k, v, mask & np.tri(q.shape[-2], k.shape[-2], dtype=bool))
+    A causal mask came on top; the one that is given may show later keys.
+= masked_attention(q, k, v, mask if mask.ndim < 3 else mask.reshape(-1, *mask.shape[-2:])[0])
+    The mask of the first batch served for all.
+    """,
     otherwise="Row t of the mask says which keys query t may attend to.",
 )
 def masked_attention(q: Array, k: Array, v: Array, mask: Array) -> Array:

@@ -133,6 +133,15 @@ def _each_once(a: Array, y: Array, table: Array) -> list[int]:
             Embeddings may lie close together: the digits that you cut off tell them apart.
         distances.argmin(axis=-1) → (distances < 0.01).argmax(axis=-1)
             The first embedding within some distance need not be the nearest one.
+        gaps**2 → (np.round(values)[:, np.newaxis] - np.round(table)) ** 2
+            The numbers were rounded before they were compared; words may differ by less.
+        np.linalg.solve(a, y) → np.diff(y, axis=0, prepend=0 * y[:1])
+            Differences of neighbouring rows are no words; take off all earlier words by their
+            weights.
+        np.linalg.solve(a, y) → np.linalg.solve(a.T @ a + 1e-2 * np.eye(len(a)), a.T @ y)
+            Something is added to the equations, which bends their solution.
+        np.linalg.solve(a, y) → np.linalg.pinv(a, rcond=0.3) @ y
+            Small singular values were left out, and with them a part of the words.
     """,
     mutants={"Each word was given once; a word may stand in several places.": _each_once},
     kind=Marks(),

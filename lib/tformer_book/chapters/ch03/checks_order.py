@@ -34,6 +34,10 @@ def _kind(
     return "invariant" if several(same(out, before) for _, out in after) else "neither"
 
 
+def _alike_at(place: int, a: Array, b: Array) -> bool:
+    return bool(np.allclose(a[place], b[place]))
+
+
 def _twice(layer: Layer, x: Array) -> str:
     """The kind of a layer whose outputs are shuffled where their shuffle should be taken back."""
     before, after = layer(x), [(order, layer(x[order])) for order in _SOME_ORDERS]
@@ -98,6 +102,12 @@ _SOME_ORDERS = [  # exchanges of neighbours lead to all orders
                 _SOME_ORDERS, layer, x, lambda a, b: np.allclose(a.sum(), b.sum())
             )
         ),
+        **{
+            f"You compared only the {name} row of the outputs; all of them have to be right.": (
+                partial(_kind, _SOME_ORDERS, same=partial(_alike_at, place))
+            )
+            for name, place in (("first", 0), ("last", -1))
+        },
         "You compare row with row only after a second shuffle. To take back a shuffle needs its "
         "inverse; or shuffle the old outputs.": lambda layer, x: _twice(layer, x),
         "You shuffled the columns; it is the rows that are to be shuffled.": (
@@ -118,10 +128,25 @@ def kind_of(layer: Layer, x: Array) -> str:
     return _kind(itertools.permutations(range(len(x))), layer, x)
 
 
+_RUNNING = (
+    "of rows in order it returns each as it is, and of shuffled ones it does not. The first row "
+    "alone does not show it, nor the last."
+)
+
+
 def _layers() -> Iterator[Case]:
     x = np.random.default_rng(3).normal(size=(5, 3))
     for words, (layer, kind, evidence) in _LAYERS.items():
         yield case(layer=layer, x=x, want=kind, why=evidence, said=f"a layer that {words}")
+    for axis, words in ((0, "so far"), (1, "from here on")):
+
+        def largest(rows: Array, axis: int = axis) -> Array:
+            there = slice(None, None, 1 - 2 * axis)
+            return np.asarray(np.maximum.accumulate(np.asarray(rows)[there])[there])
+
+        said = f"a layer that takes the largest number {words} in each column, of rows in order"
+        order = np.sort(x, axis=0)[:: 1 - 2 * axis]
+        yield case(layer=largest, x=order, want="neither", why=_RUNNING, said=said)
 
 
 def _all_permutations(f: Answer) -> None:

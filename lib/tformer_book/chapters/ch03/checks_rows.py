@@ -84,6 +84,12 @@ def _rows() -> Iterator[Case]:
             The word before was exchanged: j counts from 0.
         row[j] = share → row[a == a[j]] = share
             Another word may have the same weight as word j. Go by its place, not by its weight.
+        = after(a, max(j - 1, 0), share)
+            You counted the words from 1; j counts from 0.
+        = after(a, j, share) if share > 0 else a * 1.0
+            A share of 0 leaves the others all: they still grow.
+        = after(a + 1e-6, j, share)
+            Something small was added to the weights, so that hidden words see.
     """,
     otherwise="Do two other weights still have the ratio they had, and does the row add up to 1?",
 )

@@ -97,6 +97,11 @@ def _pairs() -> Iterator[tuple[str, str, Array, Array]]:
     noise = (math.sqrt(0.91) * normal() * last + normal() * ~last for _ in range(100))
     near = (x for y in noise if 0.26 < ((x := y + 0.3 * last * q) * q)[:, -1].mean() < 0.29)
     yield "correlation 0.3 in the last coordinate", "aligned", q, next(near)
+    drawn = (rng.standard_normal((2, *shape)) for _ in range(300))
+    chance = (x for x in drawn if np.abs(x[0].T @ x[1]).max() > 115)
+    words = "normal coordinates, two of which, at other places, are correlated by chance"
+    for _ in range(2):
+        yield words, "fine", *next(chance)
 
 
 def _samples() -> Iterator[Case]:
@@ -174,6 +179,11 @@ def _samples() -> Iterator[Case]:
             Light tails are no fault: uniform coordinates are fine.
         tails > 2 → max(abs(q).max(), abs(k).max()) > 100
             Student coordinates have heavy tails, too; their giants are smaller than Cauchy's.
+        (q * k).mean(axis=0) → (q.T @ k / len(q))
+        together > 0.2 → together > 0.1
+            Of 256 pairs of coordinates some are correlated by 0.1 and more by chance: your limit
+            is too
+            low.
     """,
 )
 def diagnose(q: Array, k: Array) -> str:

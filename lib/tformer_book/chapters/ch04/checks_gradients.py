@@ -291,6 +291,18 @@ def _lengths(z: Array, u: Array) -> str:
             and behind from there on.
         = _naive(z, u)
             exp(1000) is more than a float64 can hold. Subtract the largest score first.
+        np.arange(1, WIDEST + 1.0) → np.arange(1, 65.0)
+            You tried the widths up to 64; the last is 4096.
+        1.001 → 1.01
+            A lead of a thousandth counts; you asked for a hundredth.
+        > 1.001 * → >= 0.9999 *
+            At equal lengths scale 1 is not ahead: more than 1.001 times as long is asked for.
+        1.001 * _answers(z, u, np.ones(1)) → $ + 1e-9
+            Something is added to one length, and u may be shorter than that.
+        int(np.flatnonzero(ahead)[-1]) + 1 → 2 ** int(np.log2($))
+            You tried powers of two only.
+        np.ones(1)) → $ / d**0.5
+            You divided by √d as well: compare at the scores, where the scale has no part.
     """,
 )
 def last_width(z: Array, u: Array) -> int:

@@ -50,6 +50,8 @@ def _numbers() -> Iterator[Case]:
     yield of(5, 0, 0, 1, 1, -1)
     yield of(4, 1, -1, 2, 0.5, -0.5)
     yield of(1, 0, 3, 0, 4, 0)
+    yield of(3, 2, 1, 0, 4, 0, want=(6.0, 48.0))
+    yield of(2, 3, -2, 5, 0, 0, want=(-12.0, 40.0))
     yield of(10, 0.5, 0.25, 0.04, 2, 0.8)
     yield of(1, -2, 3, 1, 5, -1)
     yield of(1000, -0.5, -30, 100, 0.01, 0.3)
@@ -121,6 +123,8 @@ def _numbers() -> Iterator[Case]:
             The means and the correlation are missing: that is d σ_q²σ_k².
         = d * mean_q * mean_k, d * var_q * var_k
             The correlation is missing in both, and the means in the variance.
+        d * (both + alone + cross) → $ * (var_q * var_k > 0)
+            Where one variance is 0 the other still counts: a fixed mean multiplies what varies.
     """,
     otherwise="Multiply out one product of mean plus deviation.",
 )
@@ -333,6 +337,11 @@ def _cosines(q: Array, k: Array, of: Callable[[Array], Array]) -> Array:
             A cosine may be negative: then the score is as well.
         measured_from(gain * cosines) → cosines
             Those are the cosines; gain and softmax are missing.
+        = qk_norm_weights(q, k, max(gain, 1))
+            A gain below 1 was made 1; it may be as small as 0.
+        = qk_norm_weights(q - q.mean(axis=-1, keepdims=True), k - k.mean(axis=-1, keepdims=True),
+        gain)
+            The means of the vectors were taken off: that is no cosine any more.
     """,
     mutants=each(lambda weigh, q, k, gain: weigh(gain * _cosines(q, k, _lengths)), SOFTMAX_MUTANTS),
 )

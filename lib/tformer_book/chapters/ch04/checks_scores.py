@@ -292,6 +292,10 @@ def _counts() -> Iterator[Case]:
             If all n keys are asked for, the scale is 0; you count one fewer.
         n / keys → keys
             That leaves n/keys keys: under the logarithm stands n over the keys, and not the keys.
+        = np.sqrt(np.log(n) / d)
+            That leaves one key; `keys` should be left.
+        = np.sqrt(np.log(max(n - keys, 1)) / d)
+            You took the logarithm of n less the keys; it is that of n over the keys.
     """,
     otherwise="At your scale the formula n e^{−scale² d} leaves another number of keys.",
 )
@@ -310,6 +314,10 @@ def _tables() -> Iterator[Case]:
     q = rng.normal(size=(50, 64))
     near = 0.8 * q + 0.6 * rng.normal(size=(50, 64))
     yield case(q=q, k=near, said="50 queries and 50 keys close to them")
+    for n, m in ((300, 40), (40, 300), (600, 500)):
+        q = np.linspace(0.1, 3, n)[:, None] * rng.normal(size=(n, 4))
+        k = np.linspace(0.1, 3, m)[:, None] * rng.normal(size=(m, 4))
+        yield case(q=q, k=k, said=f"{n} queries and {m} keys, longer and longer")
     q, k = 1e6 + rng.normal(size=(2, 6, 3))
     yield case(
         q=q, k=k / 1e6, why="The mean of the scores lies far from 0, and is to be subtracted first."
@@ -370,6 +378,10 @@ def _tables() -> Iterator[Case]:
             That is one over the mean distance from the mean; the deviation squares the distances.
         scores.std() → ($ + 1e-5)
             Nothing is to be added to the deviation, and short vectors feel it.
+        q @ k.T → q[:50] @ k[:50].T
+            Only the first queries and keys were looked at; all of them make scores.
+        q @ k.T → q[:200] @ k[:200].T
+            Only the first two hundred queries and keys were looked at; all of them make scores.
     """,
     otherwise="The standard deviation of all scores, times your scale, should be 1.",
 )

@@ -143,6 +143,10 @@ def _conversations() -> Iterator[Case]:
     yield _packed([[0, 0, 0], [1, 1, -1]], [[0, 1, 1], [0, 0, 0]])
     yield _packed([[[0, 0, 0, 1]], [[-1, -1, -1, -1]]], [[[0, 0, 1, 1]], [[0, 1, 0, 1]]])
     yield _packed([3], [1])
+    numbers = "A conversation may have any number: these are all different."
+    for which in ([0, 8, 256, 2**32, 2**40 + 8], [3, 3, 11, 11, 259, 2**33 + 3]):
+        one = _packed(which, [False] * len(which))
+        yield case(**one.inputs, why=numbers)
 
 
 def _packed(which: list, in_answer: list) -> Case:
@@ -192,6 +196,12 @@ def _packed(which: list, in_answer: list) -> Case:
             Padding is what has the number −1, whatever `in_answer` says of it.
         which[..., None, :] >= 0 → ($) & (which[..., None, :] < which.shape[-1])
             A conversation may have a larger number than there are words.
+        = conversation_mask(np.where(which < 0, -1, which % 8), in_answer)
+            Conversations 0 and 8 are two; a large number is a number like any other.
+        = conversation_mask(np.where(which < 0, -1, which % 256), in_answer)
+            Conversations 0 and 256 are two: 8 bits do not hold all numbers.
+        = conversation_mask(np.where(which < 0, -1, which % 2**32), in_answer)
+            Conversations may have numbers that 32 bits do not hold.
     """,
     kind=Marks(),
     otherwise="Ask of each pair: one conversation, no padding, and earlier or in the question?",
@@ -290,6 +300,10 @@ def _never(n: int) -> Array:
         known | (mask @ known) → (mask | np.eye(n, dtype=bool)).astype(np.int8) @ known
         known & (needed < 0) → (known != 0) & (needed < 0)
             You count paths in a small type: there are 256 of them, and it has no such number.
+        = np.where(layers_needed(mask) > max(len(mask) - 2, 1), -1, layers_needed(mask))
+            You stopped one round too early: a path may have len(mask) − 1 steps.
+        = np.where(layers_needed(mask) > 4, -1, layers_needed(mask))
+            You tried four layers; some words need more.
     """,
     mutants={
         "The first path that is found need not be the shortest: search layer by layer.": (

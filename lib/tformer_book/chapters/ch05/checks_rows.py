@@ -76,6 +76,12 @@ _EMPTY = "The first row is fully masked: by the book's contract its weights are 
             A small sum was taken for zero. A row that sees little is not fully masked.
         kept.sum(axis=-1, keepdims=True) → kept.sum()
             You divided by the sum over the whole array; each row has its own.
+        = with_mask(a, mask) * np.broadcast_to(mask, a.shape).any(axis=-1).all()
+            One fully masked row made the whole table 0.
+        = with_mask(np.maximum(a, 1e-4), mask)
+            Small weights were raised to 10⁻⁴.
+        = with_mask(a, mask.mT if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2] else mask)
+            The mask was transposed: its rows are those of the weights.
     """,
     otherwise="Visible weights keep their ratios, and each row that sees anything adds up to 1.",
 )
@@ -171,6 +177,12 @@ def _late(scores: Array, hidden: int) -> Case:
         / a[best] → / a.sum()
             You compared the missing share with the visible share as a whole, and with a single
             score.
+        = eavesdrop(a, scores, hidden) - 2 * np.log((1 - a.sum()) / a.sum())
+            The odds are turned round: the missing share stands above the line.
+        = eavesdrop(a, scores, hidden) + (1 / np.log(10) - 1) * np.log((1 - a.sum()) / a.sum())
+            That is a logarithm to base 10; scores belong to natural ones.
+        = eavesdrop(a, scores, hidden) + np.log(max(1 - a.sum(), 0.01) / (1 - a.sum()))
+            The missing share was taken for 0.01 at least; it may be 0.001.
     """,
     otherwise="The missing share is to any other share as e to the difference of the two scores.",
 )
@@ -273,6 +285,12 @@ def _by_one_maximum(visible: Array, hidden: Array) -> Any:
             That is the score that a single hidden key needs; f is added to the one that it has.
         = -1e9
             −10⁹ hides, but it does not give this share.
+        = np.log10(share / (1 - share)) + fill(visible, hidden, 0.5)
+            That is a logarithm to base 10; exponentials of scores have base e.
+        = min(fill(visible, hidden, share), 0)
+            f may be above 0, where the hidden keys are to get more than they have.
+        = fill(visible, hidden, share) + 2 * np.logaddexp.reduce(hidden)
+            The hidden keys' sum was added; f has to make up for it.
     """,
     otherwise="Adding f multiplies the hidden exponentials by e to the f.",
 )
@@ -356,6 +374,11 @@ def _foreign() -> Iterator[Case | Test]:
             The padding was read as True for real words.
         key_padding[:, None, :] → np.repeat(key_padding[:1, None], len(key_padding), axis=0)
             The padding of one sentence was used for all: the batch is the first axis.
+        = may_look(attn_mask, key_padding) | (~may_look(attn_mask, key_padding).any(axis=-1,
+        keepdims=True))
+            A word that sees nothing was shown everything.
+        = may_look(attn_mask, np.broadcast_to(key_padding.any(axis=0), key_padding.shape))
+            A key that is padding in one sentence was hidden in all.
     """,
     otherwise="A key is visible if neither mask hides it.",
 )

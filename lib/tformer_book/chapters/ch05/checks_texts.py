@@ -110,6 +110,9 @@ def _down(logits: Array) -> Array:
         logits[..., :-1, :] → logits
         words[..., 1:, None] → np.roll(words, -1, axis=-1)[..., None]
             The first text word is given; the first factor belongs to word 1.
+        = log_probability(logits[..., 1:, :], words[..., 1:]) if words.shape[-1] > 2 else 0 *
+        log_probability(logits, words)
+            Word 1 is left out; only word 0 is given.
     """,
     otherwise="Row t speaks of word t + 1.",
 )

@@ -354,4 +354,14 @@ def _why(scores: np.ndarray, right: int, wrong: int, length: int) -> str:
     if length > LENGTHS[0] and short[0] >= LEAST * short[1]:
         return _OTHERS
     mean = _both(scores, right, wrong, length)
-    return _CLOSE if mean[0] > 0.97 * mean[1] else _LOSES
+    if mean[0] > 0.97 * mean[1]:
+        return _CLOSE
+    gap = scores[:, right] - scores[:, wrong]
+    if gap[0] * gap[1] >= 0:
+        return f"{_LOSES} One noun leads in both heads, and then no adjective helps."
+    high, low = ("first", "second") if gap[0] < 0 else ("second", "first")
+    return (
+        f"{_LOSES} The other noun leads in the {high} one, where the adjective that says {right} "
+        f"has the score {show(said[int(gap[1] < 0), right])}; in the {low} one it has "
+        f"{show(said[int(gap[0] < 0), right])}. What the adjective weighs, the nouns lose."
+    )

@@ -75,6 +75,12 @@ def _bills() -> Iterator[Case]:
             That many are more than 32 bits can count: numbers of the type int32 begin again.
         n_heads * n * n → n_heads * n
             A table of weights has a row and a column for each word.
+        = (2 * d_model * (d_model + d_model * n_groups // n_heads) - d_model**2 + d_model *
+        d_model * n_groups // n_heads, *bill(d_model, n_heads, n_groups, n)[1:])
+            One of W_Q and W_O was made for the groups; queries and outputs belong to all heads.
+        = (bill(d_model, n_heads, n_groups, n)[0], bill(d_model, n_heads, n_groups, n)[1] + n *
+        d_model, n_heads * n * n)
+            Queries were kept as well; nobody asks them again.
     """,
     otherwise="Parameters are in matrices, keys and values in the cache, weights between words.",
 )
@@ -385,6 +391,13 @@ def _scores(w_q: np.ndarray, w_k: np.ndarray) -> np.ndarray:
             Every query meets all parts of the key; the scores of all heads were added up.
         wide.reshape(n_heads, d, -1) → np.tile(np.concatenate(list(w_q), axis=-1), (n_heads, 1, 1))
             All heads have the same wide query, which asks for every part of the key.
+        = (np.stack([np.concatenate(list(w_q), axis=-1) * len(w_q) ** 0.5] * len(w_q)),
+        one_key(w_q, w_k)[1])
+            Every head asks with the queries of all heads; a head has zeros beside its own.
+        = (np.concatenate([w_q] * len(w_q), axis=-1), one_key(w_q, w_k)[1])
+            A head's query meets the keys of all heads; beside its own part it should be 0.
+        = (one_key(w_q, w_k)[0] / len(w_q) ** 0.25, one_key(w_q, w_k)[1])
+            You made up for the fourth root of H; the scores are divided by √H more than before.
     """,
     otherwise="Head h should see its own part of the key, and scores as large as before.",
 )

@@ -95,6 +95,10 @@ def _rows(w_o: np.ndarray, d_v: int, h: int) -> np.ndarray:
             lambda out, y, w_o, h: out * (1 - 1 / y.shape[-3])
         ),
     },
+    slips="""
+= without(out, y, w_o, max(h - 1, 0))
+    You counted heads from 1; the first is 0.
+    """,
     otherwise="The layer is the sum of every head's output times its block.",
 )
 def without(out: np.ndarray, y: np.ndarray, w_o: np.ndarray, h: int) -> np.ndarray:
@@ -153,6 +157,10 @@ def _tables() -> Iterator[Case]:
             )
         ),
     },
+    slips="""
+= split_heads(np.roll(x, 1, axis=-1), n_heads)
+    The columns are one place off.
+    """,
     otherwise="Head h has the columns from h · d_k on, of every word.",
 )
 def split_heads(x: np.ndarray, n_heads: int) -> np.ndarray:
@@ -383,6 +391,10 @@ def _moved() -> Iterator[Case]:
             The blocks were moved twice.
         .reshape(w_o.shape) →
             The numbers are right; the blocks are to stand one below the other in one table.
+        = np.roll(w_o, len(w_o) // len(order) * int(order[0]), axis=0)
+            The blocks were moved round together; each has its own place.
+        = mended(w_o, (order + 1) % len(order))
+            You took the head after the one that is named.
     """,
     otherwise="The blocks, each of d_v rows, should stand in the order that is given.",
 )

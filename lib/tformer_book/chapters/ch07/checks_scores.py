@@ -133,6 +133,13 @@ def _tables() -> Iterator[Case]:
             The numbers were cut to whole ones: the answer was written into an array of integers.
         table[np.clip(d, -m, m) + m] → $.T
             Queries and keys have changed axes.
+        = np.take(table, np.arange(S) - np.arange(T)[:, None] - offset, mode="wrap")
+            Distance 0 stands in the middle of the table, and not at its beginning.
+        = np.take(table, np.maximum(np.arange(S) - np.arange(T)[:, None] - offset, -(len(table) //
+        2)) + len(table) // 2, mode="wrap")
+            You cut off distances below −m and not those above m.
+        = distance_bias(np.sort(table), T, S, offset)
+            The table was sorted.
     """,
 )
 def distance_bias(table: Array, T: int, S: int, offset: int) -> Array:
@@ -327,6 +334,8 @@ class Counter(Several):
             The values of the others are −1; they should be 0.
         1.0 * m → 1 - m
             The values of the others are 1 and that of the first is 0.
+        = counting_head(marks, a)[::-1]
+            The order is queries, keys, values.
     """,
     otherwise="Compare with a / (a + t − 1) for the words t = 1, 2, 3, …",
 )

@@ -41,6 +41,9 @@ def _pairs() -> Iterator[Case]:
         yield case(q=a, k=b, omega=2 * math.pi / n, reach=30, want=want, why=why)
     why = "At a distance of 31 the query is turned by 1.55, nearly a quarter of a round."
     yield case(q=right, k=up, omega=0.05, reach=60, want=31, why=why)
+    for omega, reach, want in ((0.001, 3000, 1571), (2e-4, 8000, 7854)):
+        said = f"The query is turned by {omega:g} for each position: a quarter of a round is far."
+        yield case(q=right, k=up, omega=omega, reach=reach, want=want, why=said)
     small, near = 0.001 * up, np.array([math.cos(0.003), math.sin(0.003)])
     why = "These scores differ by more than 1e-9, though by little: they are not equal."
     yield case(q=right, k=near, omega=0.001, reach=5, want=3, why=why)
@@ -116,6 +119,12 @@ def _pairs() -> Iterator[Case]:
         = _by_angles(q, k, omega, reach)
             You solved for the difference of two angles; a zero vector has none, a hand may stand
             still, and the best position may come in a later round.
+        reach + 1 → min(reach, 100) + 1
+            You stopped at a distance of a hundred; the key may stand as far off as reach.
+        reach + 1 → min(reach, 1000) + 1
+            You stopped at a distance of a thousand; the key may stand as far off as reach.
+        = favourite(np.array([1.0, 0]), k, omega, reach)
+            The query's own direction is left out.
     """,
 )
 def favourite(q: Array, k: Array, omega: float, reach: int) -> int:

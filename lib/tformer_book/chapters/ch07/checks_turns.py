@@ -108,6 +108,8 @@ def _rows() -> Iterator[Case]:
             Only the first pair is turned.
         = np.trunc(_turned(x, places))
             The numbers were cut to whole ones: the answer was written into an array of integers.
+        = turn(x, places.astype(np.int64).astype(np.uint8))
+            Positions went through 8 bits, and larger and negative ones become others.
     """,
 )
 def turn(x: Array, places: Array) -> Array:
@@ -144,6 +146,11 @@ def _pairings(d: int) -> Iterator[tuple[Array, str, str]]:
             other[[2 * one + 1, 2 * one + 3]] = order[[2 * one + 3, 2 * one + 1]]
             (a, b), (c, e) = other[2 * one : 2 * one + 4].reshape(2, 2)
             yield other, "neither", f"{name}, but {a} with {b} and {c} with {e}"
+    for one in (0, 1) if d % 4 == 0 and d > 4 else ():  # the even, or the odd pairs of halves
+        pairs = halves.reshape(half, 2).copy()
+        pairs[one::2] = pairs[one::2].ravel().reshape(2, -1).T
+        (a, b), (c, e) = pairs[one], pairs[one + 2]
+        yield pairs.ravel(), "neither", f"halves, but {a} with {b}, {c} with {e} and so on"
 
 
 def _functions() -> Iterator[Case]:
@@ -209,6 +216,10 @@ def _by_one_frequency(f: Turn, d: int) -> str:
             position.
         i ^ 1 → i ^ (i < 2)
             You gave only the first pair of neighbours its partner.
+        reached[~allowed] → reached[::2][~allowed[::2]]
+            You asked where the even coordinates go. An odd one may go elsewhere.
+        reached[~allowed] → reached[1::2][~allowed[1::2]]
+            You asked where the odd coordinates go. An even one may go elsewhere.
     """,
     mutants={
         "You compared with one frequency and one direction; any others are allowed.": (
@@ -283,6 +294,11 @@ def _matrices() -> Iterator[Case]:
             The odd columns came in reverse order: the partner of the first even one is the first.
         len(w), n_heads, -1 → len(w), -1, 2 * n_heads
             That took 2 · n_heads for the width of a head.
+        = np.concatenate([w.reshape(len(w), n_heads, -1)[..., 0::2][..., ::-1], w.reshape(len(w),
+        n_heads, -1)[..., 1::2][..., ::-1]], axis=-1).reshape(w.shape)
+            Each half is in reverse order; pairs keep theirs.
+        = converted(w, w.shape[1] // n_heads) if n_heads % 2 == 0 else converted(w, 1)
+            The number of heads was taken for their width.
     """,
 )
 def converted(w: Array, n_heads: int) -> Array:

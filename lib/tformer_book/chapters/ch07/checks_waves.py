@@ -137,6 +137,12 @@ def _shifts() -> Iterator[Case]:
         slice(2 * i, 2 * i + 2) → slice(i, None, d // 2)
             The blocks pair the first half of the coordinates with the second. In a row of waves,
             sine and cosine are neighbours.
+        = shift_matrix(delta % d, d)
+            delta was taken modulo d; positions go on for ever.
+        = np.roll(np.eye(d), delta, axis=0)
+            Rows were exchanged; each pair of columns is turned.
+        = np.eye(d) + delta * (shift_matrix(1e-6, d) - shift_matrix(-1e-6, d)) / 2e-6
+            That holds for small angles only: sin φ is φ there, and cos φ is 1.
     """,
 )
 def shift_matrix(delta: int, d: int) -> Array:
