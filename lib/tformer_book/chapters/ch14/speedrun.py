@@ -1,0 +1,47 @@
+"""The speed-run: entries that train the storyteller in less time, and what each of them took.
+
+``python benchmarks/speedrun/check.py`` measures an entry and writes the file.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["FILE", "GOAL", "LIMITS", "line", "ratio", "stored", "table", "worst"]
+
+FILE = Path(__file__).with_name("speedrun.json")
+GOAL = 0.35
+LIMITS = {"name again": 1e-5, "cure": 1e-5, "patient": 0.002}
+"""Nats that words may cost which follow from what was read."""
+HEAD = f"{'entry':24} {'seeds':>5} {'time':>6}  {'name':>7} {'cure':>7} {'patient':>7}  reached"
+
+
+def stored() -> list[dict[str, Any]]:
+    """The records, in the order in which they were made."""
+    return list(json.loads(FILE.read_text(encoding="utf-8"))) if FILE.exists() else []
+
+
+def ratio(record: dict[str, Any]) -> float:
+    """Processor time of an entry, as a share of the reference's beside it, over all seeds."""
+    runs = record["runs"]
+    return float(sum(run["seconds"] for run in runs) / sum(run["reference"] for run in runs))
+
+
+def worst(record: dict[str, Any]) -> dict[str, float]:
+    """The largest loss of any seed, for each kind of word that has a limit."""
+    return {kind: max(run[kind] for run in record["runs"]) for kind in LIMITS}
+
+
+def line(record: dict[str, Any]) -> str:
+    """A record as a line of the table."""
+    name, cure, patient = worst(record).values()
+    reached = "no" if record["missed"] else "yes"
+    return (
+        f"{record['name']:24} {len(record['runs']):5} {ratio(record):6.2f}  "
+        f"{name:7.1e} {cure:7.1e} {patient:7.4f}  {reached}"
+    )
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    """All records: time relative to the reference, and each loss of the worst seed."""
+    return "\n".join([HEAD, *map(line, records)])
