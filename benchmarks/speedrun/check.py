@@ -43,8 +43,8 @@ SEEDS, STEPS = (1, 2, 3), 40
 ALIKE = 0.5
 """Trainings from two seeds are nearly at a right angle; of two copies the cosine is 1."""
 GUESSES, ROWS = 0.25, 0.05
-"""Nats more than the stored weights: for words that no reader knows; for rows of 128 tokens, and for
-the patient of pairs of nouns that were not read.
+"""Nats more than the stored weights: for words that no reader knows; and for rows of 128 tokens,
+and for the patient of pairs of nouns that were not read.
 
 The stored weights know by heart which pairs of nouns never come, worth 0.18 nats at the second one.
 """
@@ -293,7 +293,7 @@ def main(words: Sequence[str] | None = None, say: Callable[[str], Any] = print) 
     if not record["missed"]:
         say("accepted")
     if given.record:
-        records = [*speedrun.stored(), record]
+        records = speedrun.joined(speedrun.stored(), record)
         speedrun.FILE.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
     return 1 if record["missed"] else 0
 

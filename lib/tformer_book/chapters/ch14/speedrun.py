@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE", "GOAL", "LIMITS", "line", "ratio", "stored", "table", "worst"]
+__all__ = ["FILE", "GOAL", "LIMITS", "joined", "line", "ratio", "stored", "table", "worst"]
 
 FILE = Path(__file__).with_name("speedrun.json")
 GOAL = 0.35
@@ -19,6 +19,20 @@ HEAD = f"{'entry':24} {'seeds':>5} {'time':>6}  {'name':>7} {'cure':>7} {'patien
 def stored() -> list[dict[str, Any]]:
     """The records, in the order in which they were made."""
     return list(json.loads(FILE.read_text(encoding="utf-8"))) if FILE.exists() else []
+
+
+def joined(records: list[dict[str, Any]], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records with one more; other seeds of an entry that is there are added to its own."""
+    old = next((one for one in records if one["name"] == new["name"]), None)
+    if old:
+        seeds = {run["seed"] for run in new["runs"]}
+        runs = [run for run in old["runs"] if run["seed"] not in seeds]
+        starts = tuple(f"seed {run['seed']}: " for run in runs)
+        missed = [x for x in old["missed"] if x.startswith(starts)]
+        runs = sorted([*runs, *new["runs"]], key=lambda run: run["seed"])
+        new = new | {"runs": runs, "missed": [*missed, *new["missed"]]}
+    kept = [one for one in records if one is not old]
+    return sorted([*kept, new], key=lambda one: str(one["name"]))
 
 
 def ratio(record: dict[str, Any]) -> float:
