@@ -32,6 +32,8 @@ class Plan:
         Whether AdamW is PyTorch's fused kernel.
     at_once : bool
         Whether the choices of all tales of a step are drawn by few calls.
+    precision : str
+        Of matrix products.
     """
 
     steps: int = training.RECIPE.steps
@@ -41,6 +43,7 @@ class Plan:
     rows: tuple[int, int] = (training.BATCH, training.BATCH)
     fused: bool = False
     at_once: bool = False
+    precision: str = "float32"
 
 
 def trained(plan: Plan, seed: int) -> ModelParameters:
@@ -48,7 +51,11 @@ def trained(plan: Plan, seed: int) -> ModelParameters:
     bpe = stored.tokens()
     module = training.untrained(bpe, seed=seed)
     recipe = Recipe(
-        steps=plan.steps, rate=plan.rate, warmup=training.RECIPE.warmup, fused=plan.fused
+        steps=plan.steps,
+        rate=plan.rate,
+        warmup=training.RECIPE.warmup,
+        fused=plan.fused,
+        precision=plan.precision,
     )
     for _ in train(module, batches(plan, seed), recipe):
         pass

@@ -3,13 +3,30 @@
 ``python benchmarks/speedrun/check.py`` measures an entry and writes the file.
 """
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE", "GOAL", "LIMITS", "joined", "line", "ratio", "stored", "table", "worst"]
+from tformer_book.storyteller.stored import HERE
+
+__all__ = [
+    "FILE",
+    "GOAL",
+    "IDEAS",
+    "LIMITS",
+    "ideas",
+    "joined",
+    "line",
+    "ratio",
+    "reference",
+    "stored",
+    "table",
+    "worst",
+]
 
 FILE = Path(__file__).with_name("speedrun.json")
+IDEAS = Path(__file__).with_name("speedrun_ideas.json")
 GOAL = 0.35
 LIMITS = {"name again": 1e-5, "cure": 1e-5, "patient": 0.002}
 """Nats that words may cost which follow from what was read."""
@@ -56,6 +73,25 @@ def line(record: dict[str, Any]) -> str:
     )
 
 
+def reference() -> dict[str, Any]:
+    """The stored training as a record: its last losses, and its own time."""
+    with (HERE / "measured.csv").open(encoding="utf-8") as file:
+        last = [*csv.DictReader(file)][-1]
+    run = {"seconds": 1.0, "reference": 1.0} | {kind: float(last[kind]) for kind in LIMITS}
+    return {"name": "00_reference", "runs": [run], "missed": []}
+
+
 def table(records: list[dict[str, Any]]) -> str:
     """All records: time relative to the reference, and each loss of the worst seed."""
-    return "\n".join([HEAD, *map(line, records)])
+    return "\n".join([HEAD, *map(line, [reference(), *records])])
+
+
+def ideas() -> str:
+    """What short trainings gave with one idea left out of the best plan, or another one tried."""
+    found = json.loads(IDEAS.read_text(encoding="utf-8"))
+    base = sum(x["seconds"] for x in found if x["idea"].startswith("the plan")) / 2
+    lines = [f"{'400 steps, seed 1':30} {'time':>5} {'name':>8} {'cure':>8} {'patient':>8}"]
+    for x in found:
+        nats = " ".join(f"{x[kind]:8.1e}" for kind in LIMITS)
+        lines.append(f"{x['idea']:30} {x['seconds'] / base:5.2f} {nats}")
+    return "\n".join(lines)
