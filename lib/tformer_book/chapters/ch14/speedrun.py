@@ -12,7 +12,6 @@ from tformer_book.storyteller.stored import HERE
 
 __all__ = [
     "FILE",
-    "GOAL",
     "IDEAS",
     "LIMITS",
     "ideas",
@@ -27,7 +26,6 @@ __all__ = [
 
 FILE = Path(__file__).with_name("speedrun.json")
 IDEAS = Path(__file__).with_name("speedrun_ideas.json")
-GOAL = 0.35
 LIMITS = {"name again": 1e-5, "cure": 1e-5, "patient": 0.002}
 """Nats that words may cost which follow from what was read."""
 HEAD = f"{'entry':24} {'seeds':>5} {'time':>6}  {'name':>7} {'cure':>7} {'patient':>7}  reached"
