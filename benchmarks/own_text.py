@@ -1,4 +1,4 @@
-"""A training of the book's own file on the book's prose, as the page "Your own text" shows it.
+"""Train the book's own file on the book's prose: the record that the page "Your own text" shows.
 
 python benchmarks/own_text.py [minutes] [folder]: one thread; goes on if the folder holds a part.
 """
@@ -8,15 +8,14 @@ import sys
 import time
 from dataclasses import asdict
 from datetime import date
-from pathlib import Path
 
 import torch
 from machine import describe
 
+from tformer_book.chapters.ch00.own_text import FILE
 from tformer_book.own.parts import BOOK
 from tformer_book.own.text import TEMPERATURES, train_on_text
 
-RESULT = Path(__file__).parent / "results/own_text.json"
 START = "The attention weights"
 
 
@@ -52,7 +51,7 @@ def main(minutes: float = 15.0, folder: str = "trained_book") -> None:
         "start": START,
         "samples": {f"{t:g}": trained.write(t, 90, START) for t in TEMPERATURES},
     }
-    RESULT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    FILE.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _say(line: str) -> None:
