@@ -3,15 +3,19 @@
 A reader writes `my_transformer.py`, plain functions of PyTorch. `lend` puts the parts of the book
 in the place of those that are not written yet, and they call the reader's. `check` judges a part,
 `progress` the whole file, and `try_out` runs what a chapter's part makes possible, in a small
-world and in a real model. From a terminal: ``python -m tformer_book.own``.
+world and in a real model. `train_on_text` trains the whole file on any text. From a
+terminal: ``python -m tformer_book.own``.
 """
 
+from tformer_book.own.corpus import TextError
 from tformer_book.own.lending import Unfit, lend, load
 from tformer_book.own.progress import check, find_file, progress
+from tformer_book.own.text import train_on_text
 from tformer_book.own.tryouts import smollm2, try_out
 from tformer_book.own.world import small_world
 
 __all__ = [
+    "TextError",
     "Unfit",
     "check",
     "find_file",
@@ -20,5 +24,6 @@ __all__ = [
     "progress",
     "small_world",
     "smollm2",
+    "train_on_text",
     "try_out",
 ]

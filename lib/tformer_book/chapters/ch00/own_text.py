@@ -29,10 +29,11 @@ def told() -> str:
         f"{machine['processor']}, {plan['threads']} thread; {r['date']}",
         f"text: {r['bytes']:,} bytes, {r['tokens']:,} tokens",
         f"held out: {r['bytes_held_out']:,} bytes, {r['tokens_held_out']:,} tokens",
-        f"model: width {plan['d_model']}, {plan['n_layers']} layers, {r['parameters']:,} parameters",
+        f"width {plan['d_model']}, layers {plan['n_layers']}; {r['parameters']:,} parameters",
         f"steps: {plan['steps']:,}, the text {r['tokens_read'] / r['tokens']:.1f} times",
         f"planned: {r['flops_planned']:.2e} FLOPs; counted by PyTorch: {r['flops_counted']:.2e}",
         f"processor time: {r['processor_seconds'] / 60:.1f} minutes",
+        f"by the clock, beside other work: {r['seconds'] / 60:.1f} minutes",
     ]
     return "\n".join(fill(line, WIDTH, subsequent_indent="  ") for line in done)
 
