@@ -125,7 +125,7 @@ def test_merges_are_learnt_within_words_also_within_parts_of_long_ones():
     assert learn_merges("ab" * 3000, 2) == ["a b", "ab ab"]
     across = learn_merges(("b" + "a" * (LONGEST - 2) + "c") * 300, 60)  # "cb" only between parts
     assert across
-    assert not any(merge.startswith("c") for merge in across)
+    assert not any("cb" in merge.replace(" ", "") for merge in across)
 
 
 def test_short_words_are_cut_as_the_library_cuts_them(book):
