@@ -1,4 +1,4 @@
-"""A reader's own transformer from a terminal: how far it is, a chapter's part, the book's way."""
+"""A reader's own transformer from a terminal: its parts, the book's way, and its training."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import ast
 import sys
 from pathlib import Path
 
+from tformer.training.checkpoints import CheckpointError
 from tformer_book.exercises import CheckFailed
+from tformer_book.own.corpus import TextError
 from tformer_book.own.lending import Unfit, load
 from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, defined_in, of_the_book
 from tformer_book.own.progress import check, find_file, hint, progress
+from tformer_book.own.text import train_on_text
 from tformer_book.own.tryouts import try_out
 
 CHAPTERS = {str(part.chapter): part for part in PARTS}
@@ -24,10 +27,17 @@ def main(arguments: list[str] | None = None) -> int:
         "what",
         nargs="?",
         default="progress",
-        help=f"progress, begin, show, hint, or a chapter: {', '.join(CHAPTERS)}",
+        help=f"progress, begin, show, hint, train, or a chapter: {', '.join(CHAPTERS)}",
     )
-    parser.add_argument("name", nargs="?", help="the part that `show` shows, or `hint` speaks of")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        help="the part that `show` shows, or `hint` speaks of; "
+        "the text that `train` reads, if none, the book's prose",
+    )
     parser.add_argument("tier", nargs="?", type=int, default=1, help="which hint")
+    parser.add_argument("--minutes", type=float, default=15.0, help="of `train`; 15 if none")
+    parser.add_argument("--folder", type=Path, help="of `train`, where its checkpoints are kept")
     parser.add_argument("--file", type=Path, help=f"the file; if none, the nearest {FILE}")
     chosen = parser.parse_args(arguments)
     try:
@@ -43,6 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
             load(path)
             progress(path)
             return 0
+        if chosen.what == "train":
+            return _train(chosen, path)
         if chosen.what in CHAPTERS:
             return _chapter(chosen.what, path)
     except CheckFailed as failed:
@@ -52,7 +64,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Nothing was checked. {error}", file=sys.stderr)
         return 2
     parser.error(
-        f"there is no {chosen.what!r}; one of progress, begin, show, hint, {', '.join(CHAPTERS)}"
+        f"there is no {chosen.what!r}; "
+        f"one of progress, begin, show, hint, train, {', '.join(CHAPTERS)}"
     )
 
 
@@ -71,6 +84,20 @@ def _show(name: str) -> int:
         print(f"show: one of {', '.join(of_the_book())}", file=sys.stderr)
         return 2
     print(ast.get_source_segment(BOOK.read_text(encoding="utf-8"), part.node))
+    return 0
+
+
+def _train(chosen: argparse.Namespace, path: Path) -> int:
+    """Train on a text, or go on; 2 if that cannot be done, 130 if it was stopped by Ctrl-C."""
+    text = Path(chosen.name) if chosen.name else None
+    folder = chosen.folder or Path(f"trained_{text.stem if text else 'book'}")
+    try:
+        train_on_text(text, folder, file=path, minutes=chosen.minutes)
+    except KeyboardInterrupt:
+        return 130
+    except (OSError, TextError, CheckpointError) as error:
+        print(f"Nothing was trained. {error}", file=sys.stderr)
+        return 2
     return 0
 
 
