@@ -3,8 +3,10 @@
 import ast
 import json
 import re
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -475,3 +477,12 @@ def test_the_page_gives_the_first_lines_of_the_book_and_runs_each_chapter():
 def test_a_run_needs_a_chapter_that_has_a_part():
     with pytest.raises(ValueError, match=r"chapter must be one of 2, 4, .*; got 3"):
         try_out(3)
+
+
+def test_without_a_cut_every_token_can_be_sampled() -> None:
+    my = load(BOOK)
+    for n, seed in product((605, 5000, 50257), range(3)):
+        logits = 4 * torch.randn(n, generator=torch.Generator().manual_seed(seed))
+        with patch.object(torch, "multinomial", wraps=torch.multinomial) as drawn:
+            my.sample(logits)
+        assert (drawn.call_args[0][0] > 0).all()

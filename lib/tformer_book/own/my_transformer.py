@@ -230,7 +230,8 @@ def sample(logits, temperature=1.0, top_p=1.0, rng=None):
     if temperature == 0:
         return int(logits.argmax())
     p, order = softmax(logits / temperature).sort(descending=True)
-    p = p * (p.cumsum(-1) - p < top_p)
+    if top_p < 1:
+        p = p * (p.cumsum(-1) - p < top_p)
     return int(order[torch.multinomial(p, 1, generator=rng)])
 
 
