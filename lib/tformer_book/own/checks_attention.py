@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tformer_book.exercises.answer import Wrong
 from tformer_book.exercises.table import Case, case
 from tformer_book.own.checking import checked
 from tformer_book.own.samples import arrays
@@ -227,18 +228,26 @@ def _grouped() -> Iterator[Case]:
     praise="For heads with keys of their own, groups, one group for all, and in batches.",
     cases=_grouped,
     slips="""
-        = (attend or attention)(q, *(torch.cat([x] * (q.shape[-3] // x.shape[-3]), -3) for x in (k, v)), mask)
+        q.unflatten(-3, (k.shape[-3], -1)) → q.unflatten(-3, (-1, k.shape[-3])).transpose(-4, -3) ;; mask).flatten(-4, -3) → mask).transpose(-4, -3).flatten(-4, -3)
             Group g serves every n-th head; it should serve neighbouring heads.
         v.unsqueeze(-3), mask) → v.unsqueeze(-3), None)
             The mask has no effect.
         (attend or attention) → attention
             The argument attend has no effect.
+        return (attend or attention)(q, k.unsqueeze(-3), v.unsqueeze(-3), mask).flatten(-4, -3) → q = q.flatten(-4, -3); n = q.shape[-3] // k.shape[-3]; return (attend or attention)(q, k.repeat_interleave(n, -3), v.repeat_interleave(n, -3), mask)
+            attend gets queries of shape (…, groups, heads of a group, T, d)
     """,  # noqa: E501
     otherwise="The heads of group g attend with the keys and values of group g.",
 )
 def _grouped_attention(my: ModuleType, q: Any, k: Any, v: Any, mask: Any, double: bool) -> Any:
-    def twice(*inputs: Any) -> Any:
-        return 2 * my.attention(*inputs)
+    def twice(q: Any, k: Any, v: Any, mask: Any) -> Any:
+        if k.shape[-3] != 1 or v.shape[-3] != 1 or q.shape[:-3] != k.shape[:-3]:
+            raise Wrong(
+                "attend gets queries of shape (…, groups, heads of a group, T, d), and keys and "
+                f"values with a 1 in the place of the heads of a group; yours are {tuple(q.shape)}"
+                f" and {tuple(k.shape)}. Chapter 17's part counts on it."
+            )
+        return 2 * my.attention(q, k, v, mask)
 
     return my.grouped_attention(q, k, v, mask, twice if double else None)
 

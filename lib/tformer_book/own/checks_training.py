@@ -41,7 +41,9 @@ def _cubes() -> Iterator[Case]:
             All numbers of x move at once; only the one at `index` may.
         move[index] = step → move[index] = 1e-3
             The argument step has no effect.
-    """,
+        return (loss(x + move) - loss(x - move)) → return (loss(x + move) - loss(x))
+            The second loss is taken at x itself. If you keep `old = x[index]` and change x, `old` changes with it: it is a view. Keep `x[index].item()`.
+    """,  # noqa: E501
     otherwise="(loss(x + step) − loss(x − step)) / (2 step), where one number moves.",
 )
 def _numerical_derivative(my: ModuleType, x: Any, index: Any, step: float) -> Any:
@@ -214,7 +216,7 @@ def _trainings() -> Iterator[Case]:
     "train",
     praise="The losses, and the parameters after the last step.",
     cases=_trainings,
-    kind=Near(names=("losses", "output matrix", "gains", "steps")),
+    kind=Near(names=("list of losses", "output matrix", "vector of gains", "list of steps")),
     slips="""
         x, clip * g, mean → x, g, mean
             The gradients are not clipped: all together have a length of at most 1.
@@ -228,7 +230,9 @@ def _trainings() -> Iterator[Case]:
             The rate is the same at all steps; learning_rate says it.
         learning_rate(step, steps, warmup, peak) → learning_rate(step - 1, steps, warmup, peak)
             learning_rate is asked about the step before.
-    """,
+        list(p.values())) → list(p.values())); grads = [g + mean.get((name, 0), 0) for name, g in zip(p, grads)]; mean.update({(name, 0): g for name, g in zip(p, grads)})
+            The gradients of earlier steps are still in it: after `backward()`, `.grad` adds up. Set it to None before each step, or use torch.autograd.grad.
+    """,  # noqa: E501
     otherwise="Loss, gradients, clip to length 1, adamw for each parameter, then yield.",
     hints=(
         "Five things happen at each step: a loss, its gradients, one clipping for all of them, a "
