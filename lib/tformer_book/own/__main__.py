@@ -92,13 +92,17 @@ def _train(chosen: argparse.Namespace, path: Path) -> int:
     text = Path(chosen.name) if chosen.name else None
     folder = chosen.folder or Path(f"trained_{text.stem if text else 'book'}")
     try:
-        train_on_text(text, folder, file=path, minutes=chosen.minutes)
+        train_on_text(text, folder, file=path, minutes=chosen.minutes, say=_say)
     except KeyboardInterrupt:
         return 130
     except (OSError, TextError, CheckpointError) as error:
         print(f"Nothing was trained. {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # also where the output goes into a file
 
 
 def _chapter(chapter: str, path: Path) -> int:

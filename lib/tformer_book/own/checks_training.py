@@ -45,9 +45,17 @@ def _cubes() -> Iterator[Case]:
             The second loss is taken at x itself. If you keep `old = x[index]` and change x, `old` changes with it: it is a view. Keep `x[index].item()`.
     """,  # noqa: E501
     otherwise="(loss(x + step) − loss(x − step)) / (2 step), where one number moves.",
+    hints=(
+        "Make a tensor of zeros like x, and put `step` in the place `index`. Which two losses do "
+        "you need, and how far apart are their points?",
+    ),
 )
 def _numerical_derivative(my: ModuleType, x: Any, index: Any, step: float) -> Any:
-    return my.numerical_derivative(lambda x: (x**3).sum(), x, index, step)
+    before = x.clone()
+    found = my.numerical_derivative(lambda x: (x**3).sum(), x, index, step)
+    if not torch.equal(x, before):
+        raise Wrong("x has changed; move a copy of it, x.clone(), or move it back.")
+    return found
 
 
 # ---- 13 -----------------------------------------------------------------------------------
