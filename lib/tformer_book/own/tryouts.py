@@ -291,7 +291,8 @@ def tokens_and_bits(my: ModuleType) -> Iterator[str]:
     yield f"{len(pieces)} tokens; SmolLM2's own tokenizer gives the same: {same}"
     with torch.inference_mode():
         loss = my.next_token_loss(my.transformer(tokens, p, c)[0], tokens).item()
-    bits = loss * (tokens.shape[1] - 1) / math.log(2) / len(text.encode())
+    predicted = text.removeprefix(tokenizer.decode([int(tokens[0, 0])])).encode()  # after the first
+    bits = loss * (tokens.shape[1] - 1) / math.log(2) / len(predicted)
     yield f"{loss:.2f} nats a token, {bits:.2f} bits a byte"
 
 
