@@ -13,6 +13,7 @@ import base64
 import builtins
 import re
 from collections.abc import Callable, Collection, Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,8 @@ def _encode(value: Any, lend: Lend | None) -> Coded:
         return ["is", value]
     if type(value) is complex:
         return ["complex", value.real, value.imag]
+    if type(value) is Fraction and max(map(int.bit_length, value.as_integer_ratio())) <= LONGEST:
+        return ["fraction", *value.as_integer_ratio()]
     if isinstance(value, list | tuple):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return [kind, [_encode(part, lend) for part in value]]
@@ -108,6 +111,8 @@ def decode(coded: Any, borrow: Borrow | None = None) -> Any:
         return array if letter == "array" else array[()]
     if letter == "complex":
         return complex(*parts)
+    if letter == "fraction":
+        return Fraction(*map(int, parts))
     if letter in ("dict", "set"):
         inside = [decode(part, borrow) for part in parts[0]]
         return dict(inside) if letter == "dict" else set(inside)

@@ -84,8 +84,10 @@ class Diagnosis:
         first = undefined(self.f, self.failed)
         place = self.failed.place or 0
         why = exchanged(self.trials, self.table.kind) or self._remark()
-        why = why or resemblance(self.trials, place) or few_digits(self.trials, place)
-        why = why or self._wrapped() or limit(self.trials, place) or self._kept() or self._general()
+        why = why or resemblance(self.trials, place)
+        if not self.failed.case.why:  # what a case says of itself is nearer
+            why = why or few_digits(self.trials, place) or limit(self.trials, place)
+        why = why or self._wrapped() or self._kept() or self._general()
         return " ".join(filter(None, [self.failed.text, first, why])), False
 
     def _only_with_integers(self) -> str:

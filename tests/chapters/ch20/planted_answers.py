@@ -1,6 +1,6 @@
 """Mutants of answers to the exercises of chapter 20, and right answers unlike the book's."""
 
-from fractions import Fraction
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -185,8 +185,8 @@ def _vertex_on_a_grid(alpha, beta, away):
     return grid[np.polyval(fitted, grid).argmin()]
 
 
-def _flops_as_fractions(d, n_layers, n_vocab, T):
-    return [Fraction(x) for x in _flops_by_products(d, n_layers, n_vocab, T)]
+def _flops_as_decimals(d, n_layers, n_vocab, T):
+    return [Decimal(x) for x in _flops_by_products(d, n_layers, n_vocab, T)]
 
 
 def _asks_by_difference(one, other):
@@ -228,7 +228,7 @@ MUTANTS = {
         "changes the loss it was given": _exponent_in_place,
         "The sign is lost": _exponent_without_a_sign,
     },
-    "20.1": {"float() makes plain numbers of such ones.": _flops_as_fractions},
+    "20.1": {"float() makes plain numbers of such ones.": _flops_as_decimals},
     "20.4": {
         "Several constants came out negative": partial(_negative_ones_dropped, 3),
         "fitted again, once": partial(_negative_ones_dropped, 2),
