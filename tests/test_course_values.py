@@ -90,6 +90,7 @@ def test_a_generator_draws_the_same():
     "coded",
     [3, [], ["is", [1]], ["array", "|O", [1], "", ""], ["array", "<f8", [2], "AAAA", ""],
      ["calls", 0], ["array", "<f8", [0], "", "Answer"], ["draws", {}],
+     ["fraction", 1, 0], ["fraction", "1", "2"], ["fraction", 1],
      ["exec", "1"], {"is": 1}, ["list", 3]],
 )  # fmt: skip
 def test_what_is_no_value_is_refused(coded):

@@ -111,8 +111,8 @@ def decode(coded: Any, borrow: Borrow | None = None) -> Any:
         return array if letter == "array" else array[()]
     if letter == "complex":
         return complex(*parts)
-    if letter == "fraction":
-        return Fraction(*map(int, parts))
+    if letter == "fraction" and all(type(part) is int for part in parts) and parts[1] > 0:
+        return Fraction(*parts)
     if letter in ("dict", "set"):
         inside = [decode(part, borrow) for part in parts[0]]
         return dict(inside) if letter == "dict" else set(inside)
