@@ -1,4 +1,4 @@
-"""What each idea of the best plan gains: python benchmarks/speedrun/ideas.py
+"""What each idea of entry 02 gains: python benchmarks/speedrun/ideas.py
 
 Short trainings from one seed, each with one idea left out, or another one tried.
 """

@@ -303,9 +303,8 @@ def few_digits(trials: Sequence[Trial], place: int) -> str:
     They are so in the first wrong trial and in most: far beyond the usual, what is lost may grow.
     """
     errors = [_error(trial, place) for trial in trials if trial.text]
-    first = next(_error(trial, place) for trial in trials if trial.text)
     small = [error for error in errors if error <= FEW]
-    if first > FEW or len(small) < 2 or 2 * len(small) < len(errors):
+    if errors[0] > FEW or len(small) < 2 or 2 * len(small) < len(errors):
         return ""
     only = "and no more" if len(small) == len(errors) else "here, and to fewer elsewhere"
     return (
@@ -344,8 +343,10 @@ def limit(trials: Sequence[Trial], place: int) -> str:
     if len(ends) != 1 or not math.isfinite(end := ends.pop()) or len(pairs) < len(wrong) + 5:
         return ""
     sides = {math.copysign(1, right - end) for _, right in wrong}
-    rights = [float(right) for _, right, text in pairs if not text]
-    if len(sides) != 1 or any((right - end) * (side := min(sides)) > 0 for right in rights):
+    if len(sides) != 1:
+        return ""
+    side = sides.pop()
+    if any((float(right) - end) * side > 0 for _, right, text in pairs if not text):
         return ""
     word = "more" if side > 0 else "less"
     return (

@@ -18,6 +18,7 @@ from tformer_book.own.tryouts import try_out
 
 CHAPTERS = {str(part.chapter): part for part in PARTS}
 CHAPTERS["3"] = CHAPTERS["4"]  # one part for both
+ASKED = "progress, begin, show, hint, train"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         "what",
         nargs="?",
         default="progress",
-        help=f"progress, begin, show, hint, train, or a chapter: {', '.join(CHAPTERS)}",
+        help=f"{ASKED}, or a chapter: {', '.join(CHAPTERS)}",
     )
     parser.add_argument(
         "name",
@@ -63,10 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (FileNotFoundError, SyntaxError, Unfit) as error:
         print(f"Nothing was checked. {error}", file=sys.stderr)
         return 2
-    parser.error(
-        f"there is no {chosen.what!r}; "
-        f"one of progress, begin, show, hint, train, {', '.join(CHAPTERS)}"
-    )
+    parser.error(f"there is no {chosen.what!r}; one of {ASKED}, {', '.join(CHAPTERS)}")
 
 
 def _begin(path: Path) -> int:

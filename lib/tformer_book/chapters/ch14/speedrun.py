@@ -85,7 +85,7 @@ def table(records: list[dict[str, Any]]) -> str:
 
 
 def ideas() -> str:
-    """What short trainings gave with one idea left out of the best plan, or another one tried."""
+    """What short trainings gave: the plan of entry 02, one idea left out, or another one tried."""
     found = json.loads(IDEAS.read_text(encoding="utf-8"))
     base = sum(x["seconds"] for x in found if x["idea"].startswith("the plan")) / 2
     lines = [f"{'400 steps, seed 1':30} {'time':>5} {'name':>8} {'cure':>8} {'patient':>8}"]
