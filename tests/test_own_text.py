@@ -34,7 +34,7 @@ from tformer_book.own.corpus import (
 from tformer_book.own.parts import BEGIN
 from tformer_book.own.plan import Plan, configuration, make_plan
 from tformer_book.own.steps import LENGTH, batches, first_state, held_out_nats, training_step
-from tformer_book.own.text import train_on_text
+from tformer_book.own.text import open_trained, train_on_text
 
 HEAD = BEGIN.read_text(encoding="utf-8").partition("\n\n\n# 2.")[0]
 STOPS = """
@@ -278,7 +278,7 @@ def test_a_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, write,
         check=False,
     )
     assert found.returncode == -signal.SIGKILL, found.stderr
-    assert "step 4 of 8: loss" in found.stdout
+    assert "step 4 of 8: bits a byte" in found.stdout
     said = []
     again = train(tmp_path / "f", file, say=said.append)
     assert "Going on after step 4." in said
@@ -341,6 +341,31 @@ def test_another_training_in_a_folder_is_refused(tmp_path, write):
     (folder / "plan.json").write_text("{", encoding="utf-8")
     with pytest.raises(TextError, match=r"plan.json cannot be read: .* Take another folder"):
         train(folder, file, steps=1)
+
+
+def test_a_trained_model_is_opened_without_its_text(tmp_path, write):
+    folder, file = tmp_path / "f", write()
+    with pytest.raises(TextError, match=r"There is no trained model in .*f\. "):
+        open_trained(folder, file=file)
+    trained = train(folder, file, steps=2)
+    opened = open_trained(folder, file=file)
+    assert opened.tokenizer.tokens == trained.corpus.tokenizer.tokens
+    assert opened.write("the dog", 1.0, 20) == trained.write(1.0, 20, "the dog")
+    assert opened.write("the dog", 0, 1) == trained.write(0, 1, "the dog")
+    with pytest.raises(TextError, match="needs a token to go on from"):
+        opened.write("")
+    (folder / "merges.json").unlink()
+    with pytest.raises(TextError, match=r"merges\.json cannot be read"):
+        open_trained(folder, file=file)
+    train(folder, file, steps=2)
+    assert open_trained(folder, file=file).p.keys() == trained.p.keys()
+
+
+def test_a_loss_is_told_in_bits_a_byte_of_the_text_that_is_trained_on(book):
+    corpus = read_corpus(prose(), book)
+    even = math.log(corpus.tokenizer.n_vocab)  # each token as likely as any other
+    bits = len(corpus.tokens) * math.log2(corpus.tokenizer.n_vocab) / len(corpus.text.encode())
+    assert corpus.loss_in_bits(even) == pytest.approx(bits)
 
 
 def test_a_loss_that_is_no_number_stops_and_is_not_saved(tmp_path, write):
@@ -419,6 +444,10 @@ def test_the_command_trains_says_what_it_plans_and_refuses_another_text(
         assert line in out
     assert "at the measured" in out
     assert Path("trained_tale/checkpoint.safetensors").exists()
+    assert command.main(["write", "trained_tale", "--start", "the cat", "--tokens", "5"]) == 0
+    assert capsys.readouterr().out.startswith("the cat")
+    assert command.main(["write", "nowhere"]) == 2
+    assert "Nothing was written. There is no trained model in nowhere" in capsys.readouterr().err
     Path("tale.txt").write_text(prose(seed=2), encoding="utf-8")
     assert command.main(["train", "tale.txt", "--minutes", "0.01"]) == 2
     assert "Nothing was trained. The training in trained_tale began with another text" in (

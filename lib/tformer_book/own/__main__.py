@@ -13,12 +13,12 @@ from tformer_book.own.corpus import TextError
 from tformer_book.own.lending import Unfit, load
 from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, defined_in, of_the_book
 from tformer_book.own.progress import check, find_file, hint, progress
-from tformer_book.own.text import train_on_text
+from tformer_book.own.text import open_trained, train_on_text
 from tformer_book.own.tryouts import try_out
 
 CHAPTERS = {str(part.chapter): part for part in PARTS}
 CHAPTERS["3"] = CHAPTERS["4"]  # one part for both
-ASKED = "progress, begin, show, hint, train"
+ASKED = "progress, begin, show, hint, train, write"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,11 +34,15 @@ def main(arguments: list[str] | None = None) -> int:
         "name",
         nargs="?",
         help="the part that `show` shows, or `hint` speaks of; "
-        "the text that `train` reads, if none, the book's prose",
+        "the text that `train` reads, if none, the book's prose; "
+        "the folder of the trained model that `write` opens",
     )
     parser.add_argument("tier", nargs="?", type=int, default=1, help="which hint")
     parser.add_argument("--minutes", type=float, default=15.0, help="of `train`; 15 if none")
     parser.add_argument("--folder", type=Path, help="of `train`, where its checkpoints are kept")
+    parser.add_argument("--start", default="The", help="the text that `write` goes on with")
+    parser.add_argument("--temperature", type=float, default=0.7, help="of `write`; 0.7 if none")
+    parser.add_argument("--tokens", type=int, default=100, help="of `write`; 100 if none")
     parser.add_argument("--file", type=Path, help=f"the file; if none, the nearest {FILE}")
     chosen = parser.parse_args(arguments)
     try:
@@ -56,6 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         if chosen.what == "train":
             return _train(chosen, path)
+        if chosen.what == "write":
+            return _write(chosen, path)
         if chosen.what in CHAPTERS:
             return _chapter(chosen.what, path)
     except CheckFailed as failed:
@@ -95,6 +101,17 @@ def _train(chosen: argparse.Namespace, path: Path) -> int:
         return 130
     except (OSError, TextError, CheckpointError) as error:
         print(f"Nothing was trained. {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _write(chosen: argparse.Namespace, path: Path) -> int:
+    """Let a trained model write; 2 if there is none."""
+    try:
+        writer = open_trained(chosen.name or "trained_book", file=path)
+        _say(writer.write(chosen.start, chosen.temperature, chosen.tokens))
+    except (OSError, TextError, CheckpointError) as error:
+        print(f"Nothing was written. {error}", file=sys.stderr)
         return 2
     return 0
 

@@ -43,14 +43,17 @@ class Corpus:
         What is trained on, and the end of the text, which is not.
     tokens, asked : (n,) integer tensor
         The token ids of the two.
+    merges : list of str
+        Two tokens each, learnt on `text`; earlier ones have priority.
     tokenizer : BPE
-        Byte-level BPE whose merges were learnt on `text`.
+        Byte-level BPE with these merges.
     """
 
     text: str
     held_out: str
     tokens: torch.Tensor
     asked: torch.Tensor
+    merges: list[str]
     tokenizer: BPE
 
     @property
@@ -61,6 +64,10 @@ class Corpus:
     def bits_per_byte(self, nats: float) -> float:
         """Return nats for the whole part that is held out as bits for one of its bytes."""
         return nats / math.log(2) / self.n_bytes
+
+    def loss_in_bits(self, loss: float) -> float:
+        """Return a loss in nats a token as bits a byte of what is trained on, on average."""
+        return loss / math.log(2) * len(self.tokens) / len(self.text.encode())
 
 
 # ---- reading ------------------------------------------------------------------------------
@@ -167,7 +174,8 @@ def read_corpus(text: str, my: ModuleType) -> Corpus:
             found += known[word]
         return torch.tensor(found)
 
-    return Corpus(text[:cut], text[cut:], encode(text[:cut]), encode(text[cut:]), tokenizer)
+    first, last = text[:cut], text[cut:]
+    return Corpus(first, last, encode(first), encode(last), merges, tokenizer)
 
 
 # ---- what a model is compared with --------------------------------------------------------

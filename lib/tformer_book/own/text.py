@@ -15,6 +15,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tformer.checksums import write_atomically
+from tformer.tokens import BPE
 from tformer.training.checkpoints import CheckpointFolder
 from tformer_book.own.corpus import Corpus, TextError, baselines, read_corpus, read_text
 from tformer_book.own.lending import load
@@ -33,6 +34,42 @@ from tformer_book.own.steps import (
 TEMPERATURES = (0.0, 0.7, 1.0)
 LOOKS = 20
 """How often the text held out is asked on the way."""
+MERGES = "merges.json"
+"""Of the tokens, in the folder of a training: with them a model writes without its text."""
+
+
+class Writer(NamedTuple):
+    """A model that writes, with its tokens: what is left of a training once the text is gone.
+
+    Attributes
+    ----------
+    my, c, p : module, Config, dict
+        The reader's file, his configuration and the parameters.
+    tokenizer : BPE
+    seed : int
+        Of what is drawn.
+    """
+
+    my: ModuleType
+    c: Any
+    p: dict[str, torch.Tensor]
+    tokenizer: BPE
+    seed: int
+
+    def write(self, start: str | list[int], temperature: float = 0.7, n: int = 100) -> str:
+        """Go on with a text, or with tokens, by n tokens of `generate`.
+
+        Raises
+        ------
+        TextError
+            If the start is empty.
+        """
+        tokens = self.tokenizer.encode(start) if isinstance(start, str) else start
+        if not tokens:
+            raise TextError("A model needs a token to go on from; the start is empty.")
+        rng = torch.Generator().manual_seed(self.seed)
+        new = self.my.generate(tokens, self.p, self.c, n, temperature, rng=rng)
+        return self.tokenizer.decode([*tokens, *new])
 
 
 class Trained(NamedTuple):
@@ -72,9 +109,9 @@ class Trained(NamedTuple):
     def write(self, temperature: float, n: int = 100, start: str | None = None) -> str:
         """Go on with a text, or with the first tokens of what was held out, by `generate`."""
         tokens = self.corpus.tokenizer.encode(start) if start else self.corpus.asked[:8].tolist()
-        rng = torch.Generator().manual_seed(self.plan.seed)
-        new = self.my.generate(tokens, self.p, self.c, n, temperature, rng=rng)
-        return self.corpus.tokenizer.decode([*tokens, *new])
+        return Writer(self.my, self.c, self.p, self.corpus.tokenizer, self.plan.seed).write(
+            tokens, temperature, n
+        )
 
     def flops(self) -> tuple[float, float]:
         """Return the FLOPs of all steps: as `training_flops` plans them, and as PyTorch counts."""
@@ -165,10 +202,50 @@ def train_on_text(
             plan = make_plan(my, corpus, asked)
             CheckpointFolder(folder, plan)
             write_atomically(folder / "plan.json", json.dumps(asdict(plan), indent=1).encode())
+        write_atomically(folder / MERGES, json.dumps(corpus.merges).encode())
         torch.set_num_threads(plan.threads)
         return _train(my, corpus, plan, CheckpointFolder(folder, plan), save_every, say)
     finally:
         torch.set_num_threads(threads)
+
+
+def open_trained(folder: Path | str, *, file: Path | str | None = None) -> Writer:
+    """Open the model that `train_on_text` has kept in a folder; the text is not needed.
+
+    Parameters
+    ----------
+    folder : Path or str
+        Where the training kept its plan and checkpoint.
+    file : Path or str, optional
+        The reader's file; the nearest `my_transformer.py` if None.
+
+    Raises
+    ------
+    TextError
+        The folder holds no training, or one without a checkpoint yet.
+    CheckpointError
+        The checkpoint cannot be read.
+    FileNotFoundError, Unfit
+        There is no such file, or lending cannot go with it.
+    """
+    folder, my = Path(folder), load(find_file(file))
+    plan = _stored_plan(folder, {})
+    found = CheckpointFolder(folder, plan).load() if plan else None
+    if plan is None or found is None:
+        raise TextError(
+            f"There is no trained model in {folder}. `python -m tformer_book.own train` makes one."
+        )
+    try:
+        merges = json.loads((folder / MERGES).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise TextError(
+            f"{folder / MERGES} cannot be read: {error}. The command that began the training "
+            "writes it again."
+        ) from error
+    tokenizer = BPE.from_merges(merges)
+    c = configuration(my, tokenizer.n_vocab, plan.d_model, plan.n_layers)
+    state = first_state(my, c, plan.seed, plan.dtype).filled(*found)
+    return Writer(my, c, state.p, tokenizer, plan.seed)
 
 
 def _print(*parts: bytes) -> str:
@@ -224,8 +301,8 @@ def _train(
                 nats = held_out_nats(my, new.p, c, int(corpus.tokens[-1]), corpus.asked)
                 line["bits"] = corpus.bits_per_byte(nats)
                 say(
-                    f"step {new.step:,} of {plan.steps:,}: loss {loss:.2f} nats a token; "
-                    f"held out {line['bits']:.3f} bits a byte"
+                    f"step {new.step:,} of {plan.steps:,}: bits a byte {line['bits']:.3f} held "
+                    f"out, {corpus.loss_in_bits(loss):.3f} trained on"
                 )
             kept.record({**line, "seconds": round(time.perf_counter() - began, 4)})
             state = new  # a step is whole, or has not been
