@@ -297,14 +297,15 @@ def _only_stacks_are_wrong(trials: Sequence[Trial]) -> bool:
     return [a != fewest for a in axes] == wrong and 1 < sum(wrong) < len(wrong) - 1
 
 
-def few_digits(trials: Sequence[Trial], place: int) -> str:
+def few_digits(trials: Sequence[Trial], place: int, most: float = FEW) -> str:
     """Return a sentence on numbers that are right to some digits, or "".
 
-    They are so in the first wrong trial and in most: far beyond the usual, what is lost may grow.
+    They are so, up to an error of `most` beside the largest number, in the first wrong trial and
+    in most: far beyond the usual, what is lost may grow.
     """
     errors = [_error(trial, place) for trial in trials if trial.text]
-    small = [error for error in errors if error <= FEW]
-    if errors[0] > FEW or len(small) < 2 or 2 * len(small) < len(errors):
+    small = [error for error in errors if error <= most]
+    if errors[0] > most or len(small) < 2 or 2 * len(small) < len(errors):
         return ""
     only = "and no more" if len(small) == len(errors) else "here, and to fewer elsewhere"
     return (
