@@ -87,7 +87,8 @@ class Diagnosis:
         first = undefined(self.f, self.failed)
         place = self.failed.place or 0
         why = exchanged(self.trials, self.table.kind) or self._remark()
-        why = why or resemblance(self.trials, place) or in_common(self.trials, place)
+        why = why or resemblance(self.trials, place)
+        why = why or self._beside(in_common(self.trials, place))
         if not self.failed.case.why:  # what a case says of itself is nearer
             why = why or few_digits(self.trials, place) or limit(self.trials, place)
         why = why or self._wrapped() or self._kept() or self._beside(self._other(place))
