@@ -143,3 +143,32 @@ MASKS = [case(x=RNG.normal(size=(3, 3)), why="Look.") for _ in range(4)]
 )
 def test_what_true_and_false_have_in_common_is_told(answer, words):
     assert words in told(answer, lambda x: x > 0, lambda: MASKS, Marks())
+
+
+ROWS = [case(x=RNG.normal(size=(3, 4))) for _ in range(3)]
+PARTS = {
+    "Every row is the right first row.": lambda x: np.repeat(x[:1], 3, axis=0),
+    "Each row is the right one divided by its length.": lambda x: (
+        x / np.linalg.norm(x, axis=1, keepdims=True)
+    ),
+    "What should be below 0 is 0.": lambda x: np.maximum(x, 0),
+    "That is the sum of all that should be returned.": np.sum,
+    "That is the place of the largest in each row that should be returned.": lambda x: x.argmax(
+        axis=1
+    ),
+    "The last axis is missing: of each row only the first entry came.": lambda x: x[:, 0],
+}
+
+
+@pytest.mark.parametrize("words", PARTS)
+def test_what_was_made_of_the_right_array_is_told(words):
+    assert told(PARTS[words], lambda x: x, lambda: ROWS).endswith(words)
+
+
+def test_what_was_made_of_it_in_one_case_only_is_not():
+    first = ROWS[0].inputs["x"]
+    text = told(lambda x: np.where(x == first, 1 + x.max(), 1.0 + x**3), lambda x: x, lambda: ROWS)
+    assert "that should be returned" not in text
+    assert told(lambda x: x + 1, lambda x: x.sum(), lambda: ROWS).endswith(
+        "single number is asked for."
+    )
