@@ -35,6 +35,23 @@ PLAIN = {  # what NumPy says, and what a reader is told
     r"index (-?\d+) is out of bounds for axis \d+ with size 0": (
         r"entry \1 is asked of an array that is empty"
     ),
+    r"math domain error|expected a positive input.*": (
+        "the logarithm of 0, or the root of a number below 0, is asked for; what is very small may "
+        "have been rounded to 0"
+    ),
+    r"math range error": "a number is larger than a float holds, as exp is of more than 709",
+    r"(?:0\.0|zero) (?:cannot be raised )?to a negative power": (
+        "one over 0 is asked for; what is very small has been rounded to 0"
+    ),
+    r"f\(a\) and f\(b\) must have different signs": (
+        "both ends of the search lie on one side of what is sought, or one of them gives nan"
+    ),
+    r"The function value at x=(\S+) is NaN; solver cannot continue\.": (
+        r"in the search the function gives nan at \1, as ∞ − ∞, 0 · ∞ and 0 · log 0 do"
+    ),
+    r"cannot convert float (?:infinity|NaN) to integer": (
+        "∞ or nan is to become a whole number, and neither can"
+    ),
     r"zero-size array to reduction operation (\w+) .*": r"the \1 of no numbers is asked for",
 }
 

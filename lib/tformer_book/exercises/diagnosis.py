@@ -10,6 +10,8 @@ import numpy as np
 from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.clock import Clock
 from tformer_book.exercises.compare import wrapped
+from tformer_book.exercises.few_values import in_common
+from tformer_book.exercises.other_inputs import for_other_inputs
 from tformer_book.exercises.resemblance import exchanged, few_digits, limit, resemblance
 from tformer_book.exercises.table import INTEGERS, Case, Sentence, Table, Trial
 from tformer_book.exercises.undefined import undefined
@@ -27,6 +29,7 @@ KEPT = (
     "default value or a variable outside, changes the next."
 )
 STOPPED = ("IndexError", "KeyError", "LinAlgError", "OverflowError", "TypeError", "ValueError")
+FINE = 1e-5  # beside the largest number: so small an error is one of digits, whatever a case tries
 MOSTLY = 2  # of the wrong cases one in two may show a second mistake beside the one that is named
 
 
@@ -85,9 +88,11 @@ class Diagnosis:
         place = self.failed.place or 0
         why = exchanged(self.trials, self.table.kind) or self._remark()
         why = why or resemblance(self.trials, place)
+        why = why or self._beside(in_common(self.trials, place))
         if not self.failed.case.why:  # what a case says of itself is nearer
             why = why or few_digits(self.trials, place) or limit(self.trials, place)
-        why = why or self._wrapped() or self._kept() or self._general()
+        why = why or self._wrapped() or self._kept() or self._beside(self._other(place))
+        why = why or self._beside(few_digits(self.trials, place, FINE)) or self._general()
         return " ".join(filter(None, [self.failed.text, first, why])), False
 
     def _only_with_integers(self) -> str:
@@ -135,6 +140,17 @@ class Diagnosis:
         if again.error or all(same(*pair) for pair in zip(again.got, first.got, strict=True)):
             return ""
         return KEPT
+
+    def _other(self, place: int) -> str:
+        """Say for which other inputs the answer would be right; "" if for none, or if not asked."""
+        if self.failed.case.dtype:
+            return ""
+        tried = [trial for trial in self.trials if not trial.case.dtype]
+        return for_other_inputs(self.table, tried, place, self.clock.left)
+
+    def _beside(self, why: str) -> str:
+        """Return a sentence, and after it what is said of this case to anything else."""
+        return why and " ".join(filter(None, [why, self.table.fallback(self.failed.case)]))
 
     def _general(self) -> str:
         """Return where the answer is wrong, and what is said to anything that nothing explains."""

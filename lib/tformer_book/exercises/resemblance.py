@@ -39,6 +39,26 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "1 minus what it should be": lambda right: 1 - right,
     "what it should be without its sign": np.abs,
 }
+MADE: dict[str, Callable[[np.ndarray], np.ndarray]] = {  # of arrays: what was made of the right one
+    "Every row is the right first row.": lambda y: y * 0 + y[..., :1, :],
+    "Every entry of a row is its right first entry.": lambda y: y * 0 + y[..., :1],
+    "Each row is the right one divided by its sum.": lambda y: y / y.sum(axis=-1, keepdims=True),
+    "Each row is the right one divided by its length.": lambda y: (
+        y / np.linalg.norm(y, axis=-1, keepdims=True)
+    ),
+    "In each row, the right entries are added up one after another.": lambda y: y.cumsum(axis=-1),
+    "What should be below 0 is 0.": lambda y: np.maximum(y, 0),
+    "What should be above 1 is 1.": lambda y: np.minimum(y, 1),
+    "That is the sum of all that should be returned.": np.sum,
+    "That is the mean of all that should be returned.": np.mean,
+    "That is the largest of all that should be returned.": np.max,
+    "That is the sum of each row that should be returned.": lambda y: y.sum(axis=-1),
+    "That is the mean of each row that should be returned.": lambda y: y.mean(axis=-1),
+    "That is the place of the largest in each row that should be returned.": lambda y: y.argmax(
+        axis=-1
+    ),
+    "The last axis is missing: of each row only the first entry came.": lambda y: y[..., 0],
+}
 FACTORS = {
     "2": 2.0,
     "3": 3.0,
@@ -97,6 +117,9 @@ def resemblance(trials: Sequence[Trial], place: int) -> str:
             pairs, partial(_same_turned, _of_floats(function))
         ):
             return f"{_every(pairs)} {words}."
+    for sentence, made in MADE.items():
+        if _always(pairs, partial(_made_of, made)):
+            return sentence
     return (
         _rounded(pairs)
         or _factor(trials, pairs)
@@ -142,6 +165,17 @@ def _same_turned(
     turned: Callable[[np.ndarray], np.ndarray], got: np.ndarray, right: np.ndarray
 ) -> bool:
     return same(got, turned(right))
+
+
+def _made_of(made: Callable[[np.ndarray], np.ndarray], got: np.ndarray, right: np.ndarray) -> bool:
+    """Tell whether an answer is made of an array that is right; a single number is made of none."""
+    if right.ndim < 1 or not right.size:
+        return same(got, right)
+    try:
+        with np.errstate(all="ignore"):
+            return same(got, np.asarray(made(right.astype(float))))
+    except IndexError:  # it has too few axes
+        return False
 
 
 def _of_floats(function: Callable[[np.ndarray], np.ndarray]) -> Callable[..., np.ndarray]:
@@ -297,14 +331,15 @@ def _only_stacks_are_wrong(trials: Sequence[Trial]) -> bool:
     return [a != fewest for a in axes] == wrong and 1 < sum(wrong) < len(wrong) - 1
 
 
-def few_digits(trials: Sequence[Trial], place: int) -> str:
+def few_digits(trials: Sequence[Trial], place: int, most: float = FEW) -> str:
     """Return a sentence on numbers that are right to some digits, or "".
 
-    They are so in the first wrong trial and in most: far beyond the usual, what is lost may grow.
+    They are so, up to an error of `most` beside the largest number, in the first wrong trial and
+    in most: far beyond the usual, what is lost may grow.
     """
     errors = [_error(trial, place) for trial in trials if trial.text]
-    small = [error for error in errors if error <= FEW]
-    if errors[0] > FEW or len(small) < 2 or 2 * len(small) < len(errors):
+    small = [error for error in errors if error <= most]
+    if errors[0] > most or len(small) < 2 or 2 * len(small) < len(errors):
         return ""
     only = "and no more" if len(small) == len(errors) else "here, and to fewer elsewhere"
     return (

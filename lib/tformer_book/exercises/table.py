@@ -301,6 +301,10 @@ class Table:
         except Exception as error:
             return _named(error)
 
+    def of(self, inputs: Mapping[str, Any]) -> Parts:
+        """Return the right parts for inputs that are none of a case."""
+        return self.kind.seen(self.kind.plain(call(self.right, Case(inputs))))
+
     @cached_property
     def _known(self) -> list[Case | Callable[[Answer], None]]:
         known = list(self.cases())

@@ -144,6 +144,8 @@ def _directions() -> Iterator[Case]:
     ),
     cases=_directions,
     slips="""
+        = np.sqrt(np.maximum(0, 1 - cosine(q, k) ** 2))
+            That is the sine of the angle; its cosine is the dot product over both lengths.
         / np.where(lengths == 0, 1, lengths) →
             That is the dot product: divide by both lengths.
         norm(q) * norm(k) → ($) ** 2

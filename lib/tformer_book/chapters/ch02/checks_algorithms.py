@@ -113,6 +113,10 @@ def _mean(chunks: Iterable[Array]) -> float:
     ),
     cases=_streams,
     slips="""
+        = streamed_lse([*chunks][:-1])
+            The last chunk is left out of the sum.
+        = streamed_lse([*chunks][1:])
+            The first chunk is left out of the sum.
         max(top, max(chunk, default=-np.inf)) → max(chunk, default=-np.inf)
             Measure from the largest score so far, and not from that of the latest chunk: where it
             lies far below, the sum so far grows beyond every float.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tformer import reference
@@ -109,6 +111,9 @@ def _judge_beta(head: str, s: Array, target: float, got: float) -> None:
             )
     if abs(got - target) < 1e-6:
         raise Wrong(f"{head}, which is the target itself, an entropy and no β.")
+    for words, other in _READINGS.items():
+        if abs(other(s, got) - target) < 1e-6:
+            raise Wrong(f"{head}. {words}")
     if np.abs(s).min() > 700:
         raise Wrong(
             f"{head}, where the entropy is {pair(entropy, target)[0]}. All scores lie far from "
@@ -132,6 +137,30 @@ def _judge_beta(head: str, s: Array, target: float, got: float) -> None:
 
 def _entropy_at(s: Array, beta: float) -> float:
     return float(reference.entropy(reference.softmax(s, beta=beta)))
+
+
+def _collision(s: Array, beta: float) -> float:
+    return -float(np.log((reference.softmax(s, beta=beta) ** 2).sum()))
+
+
+_READINGS: dict[str, Callable[[Array, float], float]] = {  # what else may have met the target
+    "There the entropy is the logarithm of the target; the target is an entropy already.": (
+        lambda s, beta: float(np.exp(_entropy_at(s, beta)))
+    ),
+    "There the target is met by the two largest scores alone; all scores have weight.": (
+        lambda s, beta: _entropy_at(np.sort(s)[-2:], beta)
+    ),
+    "There the target is met by the scores in float32, which holds seven digits of each: far from "
+    "0 it loses their differences.": (
+        lambda s, beta: _entropy_at(s.astype(np.float32).astype(float), beta)
+    ),
+    "There the target is met by the entropy over the logarithm of the number of scores; nothing is "
+    "divided.": lambda s, beta: _entropy_at(s, beta) / float(np.log(len(s))),
+    "There −log Σ p² meets the target; the entropy is the mean of −log p.": _collision,
+    "There −log of the largest weight meets the target; the entropy is the mean of −log p.": (
+        lambda s, beta: -float(np.log(reference.softmax(s, beta=beta).max()))
+    ),
+}
 
 
 _TARGETS: list[tuple[list[float], float]] = [

@@ -36,7 +36,8 @@ class Factors(Several):
 
     def remark(self, got: Array, want: Array) -> str:
         """Say that the product is symmetric where the table is not."""
-        if got.shape == want.shape and np.allclose(got, got.T) and not np.allclose(want, want.T):
+        symmetric = got.shape == want.shape and got.any() and np.allclose(got, got.T)
+        if symmetric and not np.allclose(want, want.T):
             return "Yours is symmetric, and a taste need not be: one matrix cannot serve twice."
         return super().remark(got, want)
 

@@ -76,6 +76,8 @@ def _each_once(a: Array, y: Array, table: Array) -> list[int]:
     ),
     cases=_mixtures,
     slips="""
+        np.linalg.solve(a, y) → a.T @ y
+            You multiplied by the transpose of the weights, which does not undo the mixing.
         np.linalg.solve(a, y) → y
             You looked for the embedding nearest to each row of y, which is a mixture. Undo the
             mixing first.

@@ -169,7 +169,7 @@ def _all_permutations(f: Answer) -> None:
         alike = "one permutation" if some < 2 else f"{some} permutations, too much alike"
         raise Wrong(
             f"All layers are named rightly, but {f.name} tries {alike}, and there are layers that "
-            "respect these, and whatever is made of them, and no other."
+            "respect all shuffles that these make up, and no other."
         )
 
 

@@ -212,9 +212,8 @@ def _variances() -> Iterator[Case | Callable[[Answer], None]]:
         "That is near the standard deviation; the variance is its square.": (
             lambda d, scale, trials, rng: _drawn(d, scale, trials, rng).std()
         ),
-        "That is near the variance of one product q_i k_i: add up the coordinates first.": (
-            _with(lambda d, scale: scale / math.sqrt(d))
-        ),
+        "That is too small by d: the scores were divided by √d besides, or only one product of two "
+        "coordinates was taken.": (_with(lambda d, scale: scale / math.sqrt(d))),
         "That is near the variance without the scale.": _with(lambda d, scale: 1.0),
         "The scale enters the variance as its square.": _with(lambda d, scale: math.sqrt(scale)),
         "The scale multiplies the scores; you divided by it.": _with(lambda d, scale: 1 / scale),

@@ -137,6 +137,8 @@ def _late(scores: Array, hidden: int) -> Case:
     ),
     cases=_overheard,
     slips="""
+        scores[best] → np.delete(scores, hidden).mean() ;; / a[best] → / np.delete(a, hidden).mean()
+            You took means of scores and of weights; a single visible key tells, and means do not.
         = np.log(1 - a.sum())
             That is the logarithm of the missing share. It says how the score lies to the others.
         a.argmax() → hidden == 0

@@ -335,7 +335,8 @@ class Counter(Several):
         1.0 * m → 1 - m
             The values of the others are 1 and that of the first is 0.
         = counting_head(marks, a)[::-1]
-            The order is queries, keys, values.
+            Every output is 1, as where all values are 1, or queries and values have changed places.
+            The order is queries, keys, values, and only the first word has the value 1.
     """,
     otherwise="Compare with a / (a + t − 1) for the words t = 1, 2, 3, …",
 )

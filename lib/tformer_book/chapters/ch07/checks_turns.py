@@ -61,6 +61,8 @@ def _rows() -> Iterator[Case]:
     cases=_rows,
     otherwise="Each pair is turned by the position times its frequency.",
     slips="""
+        np.arange(0, d, 2) / d → $[::-1]
+            The frequencies stand in reverse order: the first pair turns fastest.
         x[..., 0::2], x[..., 1::2] → np.split(x, 2, axis=-1) ;; np.stack → np.concatenate
             You paired halves: coordinate i with i + d/2. Here neighbours are a pair.
         places → -places
@@ -190,7 +192,7 @@ def _by_one_frequency(f: Turn, d: int) -> str:
         reached[~allowed] → reached[[0, -1]][~allowed[[0, -1]]]
             You asked where the first and the last coordinate go. Another may go elsewhere.
         reached[~allowed] → reached[0, ~allowed[0]] ;; "neither" → "halves"
-            You never say 'neither', and asked about the first coordinate only.
+            You never say 'neither'; every coordinate has to be asked where it goes.
         reached[~allowed] → reached[:2][~allowed[:2]]
             You asked where the first two coordinates go. Another may go elsewhere.
         reached[~allowed] → reached[: d // 2][~allowed[: d // 2]]

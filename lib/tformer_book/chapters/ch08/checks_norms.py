@@ -45,6 +45,8 @@ def _tables() -> Iterator[Case]:
     cases=_tables,
     otherwise="Each row less its mean, over the root of its variance plus eps.",
     slips="""
+        centred / np.sqrt(variance + eps) → centred / np.sqrt(variance) + eps
+            The eps was added to the result; it stands under the root, with the variance.
         x - mean → x
             The mean is not taken off: that is RMSNorm.
         mean = x.mean(axis=-1, keepdims=True) → mean = x.mean(axis=0, keepdims=True)

@@ -45,6 +45,12 @@ def _mixtures() -> Iterator[Case]:
     ),
     cases=_mixtures,
     slips="""
+        w - 2 * whom, → 2 * whom - w,
+            who has the wrong sign: it is w less twice whom.
+        w - 2 * whom, → np.where(abs(w) > 2, 1, -1),
+            who was told from the size of w; its sign counts as well.
+        , whom] → , 2 * whom]
+            whom is twice what it should be.
         [w - 2 * whom, whom] → [whom, w - 2 * whom]
             who comes first, then whom.
         w - 2 * whom → w - whom
@@ -101,6 +107,10 @@ def _facts() -> Iterator[Case]:
     ),
     cases=_facts,
     slips="""
+        = np.minimum(1, p.sum(axis=-1))
+            That is OR: one fact is enough for it. AND asks for all of them.
+        = p.mean(axis=-1)
+            That is the mean of the facts; one that is 0 has to make it 0.
         p.shape[-1] - 1 → 1
             For two facts 1 is taken off; with more, two of three would do.
         p.shape[-1] - 1 → p.shape[-1]

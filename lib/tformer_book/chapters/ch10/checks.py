@@ -315,6 +315,8 @@ def _caches() -> Iterator[Case]:
     cases=_caches,
     otherwise="The last word asks; all that was kept, and its own key and value, answer.",
     slips="""
+        weights @ values → weights @ values[::-1]
+            The values stand in reverse order beside their keys.
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v
             The new word does not attend to itself.
         np.concatenate([kept_k, k[None]]) → kept_k ;; np.concatenate([kept_v, v[None]]) → kept_v

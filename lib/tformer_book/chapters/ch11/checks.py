@@ -190,6 +190,8 @@ def _drawn() -> Iterator[Case]:
     ),
     cases=_drawn,
     slips="""
+        counts.max() → counts.max() * (len(counts) == 1)
+            Only beginnings with a single answer were counted; the commonest of several counts too.
         counts.max() → counts.max() / counts.sum()
             Shares of beginnings were added up; a beginning counts as often as it occurs.
         right / len(answers) → right / len(np.unique(beginnings))

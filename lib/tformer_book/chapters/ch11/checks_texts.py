@@ -154,6 +154,10 @@ def _scores() -> Iterator[Case | Test]:
     ),
     cases=_scores,
     slips="""
+        a - top → a - a.max(axis=-1, keepdims=True) ;; b - top → b - b.max(axis=-1, keepdims=True)
+            Each text was measured from its own largest score; one maximum has to serve both.
+        = 1 / (1 + np.exp(b.mean(axis=-1) - a.mean(axis=-1)))
+            Means of scores were compared; each word adds its exponential.
         source / (source + own) → source / own
             That is the source against the target; the share is of both together.
         source / (source + own) → own / (source + own)

@@ -97,6 +97,8 @@ def _rows_of_logits() -> Iterator[Case]:
     cases=_rows_of_logits,
     otherwise="Each row is the softmax, less 1 at its own word, divided by the number of rows.",
     slips="""
+        (p - came) → (p - came) * p * (1 - p)
+            The softmax was gone through twice: p, less 1 at the word that came, has it already.
         (p - came) / len(z) → p - came
             The loss is a mean over the rows; each row passes back one n-th.
         (p - came) / len(z) → (came - p) / len(z)

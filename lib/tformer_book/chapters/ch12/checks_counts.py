@@ -43,6 +43,8 @@ def _places() -> Iterator[Case]:
     cases=_places,
     kind=Marks(),
     slips="""
+        0 <= t - s <= n_blocks * (window - 1) → s <= t
+            Every earlier word was said to receive one, however far back.
         0 <= t - s <= n_blocks * (window - 1) → 0 <= t - s <= n_blocks * window
             A window counts the word itself: it reaches window − 1 words back.
         0 <= t - s <= n_blocks * (window - 1) → 0 <= t - s <= window - 1

@@ -47,6 +47,8 @@ def _chances() -> Iterator[Case]:
     cases=_chances,
     kind=Several(names=("entropy", "perplexity")),
     slips="""
+        2**bits → 2 ** (bits * np.log(2))
+            2 was raised to the entropy in nats; to the power of 2 belong bits.
         np.log2(sure) → np.log(sure) ;; 2**bits → np.exp(bits)
             The entropy is in nats; bits need logarithms to base 2.
         np.log2(sure) → np.log(sure)

@@ -83,6 +83,8 @@ def _first() -> tuple[Array, Array, Array]:
     otherwise="Two means that forget, both corrected, and the decay apart from them.",
     kind=Several(names=("x", "mean", "square")),
     slips="""
+        right / size + decay * x → (right + (1 - beta1) * decay * x / (1 - beta1**step)) / size
+            Your decay goes into the mean, and through the root; it stands apart from both.
         / (1 - beta1**step) →
             The mean is not corrected: at step 1 it is 1 − β₁ times the gradient.
         / (1 - beta2**step) →

@@ -85,7 +85,7 @@ def _in_base(base: int, stretch: list[int]) -> int:
     return key
 
 
-def _most_often(tokens: Array, n: int) -> Array:
+def _most_often(tokens: Array, n: int, step: int = -1) -> Array:
     out = np.full(len(tokens), -1)
     for t in range(n - 1, len(tokens)):
         now = tokens[t - n + 1 : t + 1]
@@ -93,7 +93,7 @@ def _most_often(tokens: Array, n: int) -> Array:
             tokens[s + 1] for s in range(n - 1, t) if np.array_equal(tokens[s - n + 1 : s + 1], now)
         ]
         if found:
-            out[t] = max(found[::-1], key=found.count)
+            out[t] = max(found[::step], key=found.count)
     return out
 
 
@@ -167,6 +167,8 @@ def _most_often(tokens: Array, n: int) -> Array:
         "You took the token that came next most often; the one after the latest match counts.": (
             _most_often
         ),
+        "You took the token that came next most often, of several the first; the one after the "
+        "latest match counts.": lambda tokens, n: _most_often(tokens, n, 1),
         "What you say at t stands at the position after it.": lambda tokens, n: _later(tokens, n),
         "You looked through the whole text, the later positions too; at t only earlier ones are "
         "known.": lambda tokens, n: _in_the_whole(tokens, n),

@@ -250,6 +250,8 @@ def _misled() -> Iterator[Case]:
     otherwise="A straight line in logarithms through two points of the law.",
     kind=Digits(names=("bias", "miss")),
     slips="""
+        first * (x3 / x1) ** -seen → first - seen * (x3 - x1)
+            Your line is straight in the losses themselves; it should be so in their logarithms.
         seen - power, line - third → power - seen, line - third
             The bias is what is seen less what is true; yours has the other sign.
         seen - power, line - third → seen, line - third

@@ -81,6 +81,8 @@ def _by_weights(x: Array, loss: Array, floor: float) -> float:
         "A median of the slopes between pairs is not the line of least squares.": _by_pairs,
     },
     slips="""
+        / (u @ u) → / ((v - v.mean()) @ (v - v.mean()))
+            The line was drawn for sizes over losses; it is one for losses over sizes.
         np.log(loss - floor) → np.log(loss)
             The floor is still in the losses: their logarithms bend, and a line through them is too
             flat.
