@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer_book.chapters.ch19.stream import Layer, Stream, run
+from tformer_book.chapters.ch19.stream import Layer, Stream, apply, cast
 
 STREAM = Stream.of("one bit cos sin w")
 LEAK = 20.0
@@ -36,12 +36,21 @@ class Adder:
             raise ValueError(f"Adder: n must be 2 or more; got {self.n}")
 
     @property
+    def beta(self) -> float:
+        """How sharply the head tells columns apart."""
+        half = np.pi / (self.n + 1)
+        return float(LEAK / (np.cos(half) - np.cos(3 * half)))
+
+    @property
+    def turn(self) -> float:
+        """The angle between a column and where it looks: just beyond half way to the next."""
+        half = np.pi / (self.n + 1)
+        return float(half + np.arcsin(np.log(3) / (2 * self.beta * np.sin(half))))
+
+    @property
     def layers(self) -> list[Layer]:
         """One head, whose next column speaks three times as loud as its own, and two units."""
-        half = np.pi / (self.n + 1)
-        beta = LEAK / (np.cos(half) - np.cos(3 * half))
-        turn = half + np.arcsin(np.log(3) / (2 * beta * np.sin(half)))
-        c, s = beta * np.cos(turn), beta * np.sin(turn)
+        c, s = self.beta * np.cos(self.turn), self.beta * np.sin(self.turn)
         score = [({"cos": c, "sin": -s}, {"cos": 1.0}), ({"sin": c, "cos": s}, {"sin": 1.0})]
         read = {"w": 1.0, "bit": -3.0}
         return [
@@ -58,9 +67,13 @@ class Adder:
         x[..., 0], x[..., 1], x[..., 2], x[..., 3] = 1, bits, np.cos(turn), np.sin(turn)
         return x
 
-    def logits(self, bits: np.ndarray, dtype: Any = np.float64) -> np.ndarray:
-        """At each position, above 0 if the next bit is 1: (..., T) bits -> (..., T)."""
-        y = run(self.embed(bits), self.layers, dtype=dtype)
+    def logits(self, bits: np.ndarray, first: int = 0, dtype: Any = np.float64) -> np.ndarray:
+        """Above 0 if the next bit is 1, from a position on: (..., T) bits -> (..., T - first)."""
+        memory = self.embed(bits).astype(dtype)
+        heads, units = (cast(layer, dtype) for layer in self.layers)
+        x = memory[..., first:, :]
+        x = x + apply(heads, x, memory, causal=True)
+        y = x + apply(units, x, x)
         return np.asarray(y[..., 4] - 3 * y[..., 1] - 1.5)
 
     def text(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -72,7 +85,7 @@ class Adder:
         """Write the n + 1 bits of a + b, one after the other, and return the numbers they are."""
         text = self.text(np.asarray(a), np.asarray(b))
         for _ in range(self.n + 1):
-            new = (self.logits(text)[..., -1:] > 0).astype(int)
+            new = (self.logits(text, text.shape[-1] - 1) > 0).astype(int)
             text = np.concatenate([text, new], axis=-1)
         return np.asarray(text[..., -self.n - 1 :] @ (1 << np.arange(self.n + 1)))
 

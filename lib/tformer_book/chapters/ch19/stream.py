@@ -10,7 +10,7 @@ import numpy as np
 
 from tformer.configuration import Configuration
 from tformer.parameters import FeedForwardParameters, HeadParameters, tree_map
-from tformer.reference import feed_forward, multi_head_attention
+from tformer.reference import causal_mask, feed_forward, multi_head_attention
 
 Terms = Mapping[str, float]
 """A linear form of the stream: the factor of each column that it reads or writes."""
@@ -136,10 +136,15 @@ def run(
 def apply(
     layer: Layer, x: np.ndarray, memory: np.ndarray, causal: bool = False, scale: float = 1.0
 ) -> np.ndarray:
-    """What one layer adds to the hidden states x (..., T, d_model), which look at a memory."""
+    """What one layer adds to the hidden states x (..., T, d_model), which look at a memory.
+
+    If `causal`, the queries are the last T tokens of the memory.
+    """
     if isinstance(layer, FeedForwardParameters):
         return feed_forward(x, layer, RELU)
-    return multi_head_attention(x, layer, memory, scale=scale, causal=causal)
+    n, old = x.shape[-2], memory.shape[-2] - x.shape[-2]
+    mask = causal_mask(n, n + old, old) if causal else None
+    return multi_head_attention(x, layer, memory, mask, scale=scale)
 
 
 def cast(layer: Layer, dtype: Any) -> Layer:

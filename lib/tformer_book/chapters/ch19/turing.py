@@ -37,19 +37,20 @@ Rule = tuple[int, int, str]
 """What is written, the move, the next state."""
 
 
-def layers(beta: float = BETA, k: int = K) -> list[Layer]:
+def layers(beta: float = BETA, k: int = K, far: float = FAR) -> list[Layer]:
     """The two layers, with the squares between them; the same for every machine.
 
     Parameters
     ----------
     beta : how sharply the second layer tells two cells apart
     k : the sink weighs 2^k as much as a score of 0
+    far : what hides the input from the first layer, whose moves are not the head's
     """
     m, sink = 2.0**k, k * LOG2
     where: Head = (
         [
             ({"one": 1}, {"bos": sink}),
-            ({"run": -FAR}, {"one": 1, "bos": -1, "run": -1}),
+            ({"run": -far}, {"one": 1, "bos": -1, "run": -1}),
         ],
         {"P": {"move": m}},
     )
@@ -116,16 +117,18 @@ class Machine:
         self,
         word: Sequence[int] = (),
         steps: int = 100,
-        beta: float = BETA,
         dtype: Any = np.float64,
-        k: int = K,
+        start: int = 0,
+        **settings: Any,
     ) -> list[str]:
         """The run that the transformer writes, greedily, at most `steps` tokens, or to state H.
 
+        The first cell has the address `start`: GO moves there. The settings are those of `layers`.
         Each token's rows are kept, as a cache keeps them: one before and one after the first layer.
         """
-        first, squares, second = (cast(layer, dtype) for layer in layers(beta, k))
-        table, out = self.embedding.astype(dtype), self.unembedding.astype(dtype)
+        first, squares, second = (cast(layer, dtype) for layer in layers(**settings))
+        table, out = (x.astype(dtype) for x in (self.embedding, self.unembedding))
+        table[-1, STREAM.at("move")] = start
         tokens = self.prompt(word)
         n, most = len(tokens), len(tokens) + steps
         before, after = (np.zeros((most, len(STREAM.names)), dtype) for _ in range(2))
@@ -171,9 +174,8 @@ class Machine:
         self,
         word: Sequence[int] = (),
         steps: int = 100,
-        beta: float = BETA,
         dtype: Any = np.float64,
-        k: int = K,
+        **settings: Any,
     ) -> np.ndarray:
         """By how much the right token's logit beats all others, at each step of the true run.
 
@@ -187,7 +189,7 @@ class Machine:
         truth = [self.names.index(name) for name in self.simulate(word, steps)[0]]
         prompt = self.prompt(word)
         x = self.embedding[[*prompt, *truth[:-1]]]
-        y = run(x, layers(beta, k), dtype=dtype)[len(prompt) - 1 :]
+        y = run(x, layers(**settings), dtype=dtype)[len(prompt) - 1 :]
         logits = y @ self.unembedding.astype(dtype)
         each = np.arange(len(truth))
         right = logits[each, truth].copy()
