@@ -28,7 +28,7 @@ from tformer_book.figures.style import (
     label_ends,
     panel,
 )
-from tformer_book.figures.tables import blank, squares
+from tformer_book.figures.tables import blank, squares, table
 
 STEPS = 24
 """Steps of the beaver of four states that the ledger shows."""
@@ -159,6 +159,14 @@ def fold(v: np.ndarray) -> np.ndarray:
     """The adder's sawtooth: v - 1.5, bent by its two ReLU units."""
     first, second = FOLDS
     return np.asarray(v - 1.5 - 2 * np.maximum(v - first, 0) + 2 * np.maximum(v - second, 0))
+
+
+def embedding() -> Figure:
+    """The rows of the beaver of two states in the columns that an embedding fills."""
+    one = machine("beaver 2")
+    names = ["A0", "A1", "B0", "B1", "GO", "BOS"]
+    rows = one.embedding[[one.vocabulary.index(name) for name in names], :6]
+    return table(rows, names, STREAM.names[:6], size=0.42)
 
 
 def ledger() -> Figure:
