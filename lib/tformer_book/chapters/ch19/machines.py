@@ -16,7 +16,7 @@ TABLES = {
     "copy": "0SH 2RB 0SH; 0RC 1RB 2RB; 1LD 1RC 2RC; 0LE 1LD 2LD; 0RE 1LE 1RA",
     "add": "1RB 1RA; 0LC 1RB; 0SH 0SH",
 }
-"""Busy beavers write as many ones as machines of their size that halt can; bounce runs for ever
+"""Busy beavers run as long as any machine of their size that halts; bounce runs for ever
 between two ends that move apart; increment adds 1 to a binary number, its digits written 1 and 2;
 palindrome halts at 1 if a word of 1 and 2 reads the same from both ends, and else at 2; copy and
 add work on blocks of ones."""
