@@ -40,9 +40,9 @@ hint("19.1")
 # :label: ex-19-1
 # :nonumber:
 #
-# A head gives each of n tokens the score 0; their values are the numbers `v`, of shape `(n,)`.
-# First it sees these tokens alone. Then one more token stands in front of them, the sink, with the
-# score ln M and the value 0, and the output is multiplied by M. Predict both outputs.
+# An attention head gives each of n tokens the score 0. Their values are the numbers `v`, of shape
+# `(n,)`. First it sees these tokens alone. Then one more token stands in front of them, the sink,
+# with the score ln M and the value 0, and the output is multiplied by M. Predict both outputs.
 #
 # Write `reads(v, M)` for a whole number M from 1 to $2^{40}$ and n at least 1. Return three
 # numbers: the output without the sink, the output with it, times M, and a number of tokens. For
@@ -110,8 +110,8 @@ check("19.2", rows_of)
 
 # %% [markdown] exercise="why"
 # These rows are what the transformer knows of the machine; its two layers are the same for every
-# table. Moves add up to the position of the head. Changes at one cell add up to its content, since
-# each change takes away what stood there.
+# table. Moves add up to the cell where the machine stands. Changes at one cell add up to its
+# content, since each change takes away what stood there.
 
 # %% [markdown]
 # ## 19.3 A machine that doubles
@@ -164,9 +164,10 @@ check("19.3", doubling)
 # :nonumber:
 #
 # At step t a machine stands at the cell `cells[t]` and writes the symbol `writes[t]`. A new cell
-# holds 0. A head without a sink looks only at earlier steps at the same cell, and gives all of them
-# the same score. Its values are the symbols that were written, so it reads their mean. The
-# chapter's machine has changes as values: those of earlier steps at a cell add up to what it holds.
+# holds 0. An attention head without a sink looks only at earlier steps at the same cell, and gives
+# all of them the same score. Its values are the symbols that were written, so it reads their mean.
+# The chapter's machine has changes as values: those of earlier steps at a cell add up to what it
+# holds.
 #
 # Write `second_visits(cells, writes)` for two arrays of T whole numbers, T at least 1. Cells may
 # have numbers below 0. Return two arrays of shape `(T,)`. The first one is what the averaging head
@@ -192,8 +193,8 @@ def second_visits(cells, writes):
 check("19.4", second_visits)
 
 # %% [markdown] exercise="why"
-# After one visit the mean is the content. After two it is halfway between two symbols, and no
-# reader can tell which one is the newer. Changes need no order: their sum is the last symbol, in
+# After one visit the mean is the content. After two it is halfway between two symbols, and does not
+# tell which one is the newer. Changes need no order: their sum is the last symbol, in
 # whatever order they are added. So the ledger works without knowing which visit was the last.
 
 # %% [markdown]
@@ -203,7 +204,7 @@ check("19.4", second_visits)
 # :label: ex-19-5
 # :nonumber:
 #
-# The head of layer 2 stands at the position P and gives the cell C the score −β(P − C)², multiplied
+# The machine stands at the cell P. Layer 2 gives the cell C the score −β(P − C)², multiplied
 # out: 2βP·C − βP² − βC². A float of p bits holds numbers of p significant bits. A result is rounded
 # to the nearest of these, and if two are as near, to the one whose last bit is 0. Round each
 # square, then β times the square. Round 2βP, then its product with C. Subtract βP² from that and
@@ -252,9 +253,9 @@ check("19.5", first_failure)
 # :label: ex-19-6
 # :nonumber:
 #
-# A head sees n tokens. Their values lie between −V and V, and their scores between −B and B. One
-# token can move the output from −a to a for $a = V/(1 + (n - 1) e^{-2B})$, and no further. A later
-# layer says yes if the output is γ or more, and no if it is −γ or less.
+# An attention head sees n tokens. Their values lie between −V and V, and their scores between −B
+# and B. One token can move the output from −a to a for $a = V/(1 + (n - 1) e^{-2B})$, and no
+# further. A later layer says yes if the output is γ or more, and no if it is −γ or less.
 #
 # Write `steep_enough(n, V, gamma)` for n from 1 to $10^9$, V and γ above 0. Return three things.
 # First, n tokens vote with 1 or −1, and all scores are equal: how close to 0 may the output be, if
@@ -326,8 +327,8 @@ check("19.7", carries)
 # %% [markdown] exercise="why"
 # A digit tells whether the carry that came in was even or odd. So two carries that fit n columns
 # differ by a multiple of 2ⁿ on the way in, and by one or more on the way out. With 2ⁿ ≥ m there are
-# no two such carries. Two summands need one column, and three or four need two. An adder of three
-# numbers has to look two columns back.
+# no two such carries. Two summands need one column, and three or four need two. So an adder of
+# three numbers that finds its carry in this way needs two columns.
 
 # %% [markdown]
 # ## 19.8 How sharp for S symbols?
@@ -336,10 +337,10 @@ check("19.7", carries)
 # :label: ex-19-8
 # :nonumber:
 #
-# The head of layer 2 gives each cell a weight, $e^{-\beta k^2}$ for a cell that is k cells away and
-# 1 for its own cell. Thanks to the sink it adds up contents with these weights, undivided. Cells
-# hold the symbols 0 to S − 1, and the tape is endless to both sides. What the other cells add is
-# the leak.
+# The attention head of layer 2 gives each cell a weight, $e^{-\beta k^2}$ for a cell that is k
+# cells away and 1 for its own cell. Thanks to the sink it adds up contents with these weights,
+# undivided. Cells hold the symbols 0 to S − 1, and the tape is endless to both sides. What the
+# other cells add is the leak.
 #
 # Write `sharp_enough(S, error)` for S from 2 to 1000, and an error from 0.001 to 10. Return the
 # smallest β with which the leak is at most `error` on every tape, to five digits.

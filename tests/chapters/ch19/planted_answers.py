@@ -386,7 +386,7 @@ MUTANTS: dict[str, dict[str, object]] = {
         "the table has 3 triples for each state": lambda b: _doubling()(2),
         "the table has 2 triples for each state": _doubling_of_nonzero_digits,
         "and no state C": lambda b: _doubling()(b).rpartition(";")[0],
-        "A triple is a digit": lambda b: _doubling()(b).lower(),
+        "A triple is a string of three": lambda b: _doubling()(b).lower(),
         "one to seven groups": (
             lambda b: "",
             lambda b: _doubling()(b) + "; 0SH",

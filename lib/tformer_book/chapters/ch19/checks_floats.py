@@ -28,10 +28,10 @@ def _formats() -> Iterator[Case]:
     for beta, p in ((3, 8), (1, 8), (5, 8), (12, 11), (8, 11), (7, 11)):
         yield case(beta=beta, p=p, why=f"{p} bits, β = {beta}.")
     single = "float32 holds 24 bits."
-    for beta in (1, 12, 4, 5, 7, 10, 15):
+    for beta in (1, 12, 5):
         yield case(beta=beta, p=24, why=single)
     for beta in (3, 9, 11, 13, 14):
-        for p in (6, 9, 13, 16, 19, 22):
+        for p in (6, 9, 13, 16, 17):
             yield case(beta=beta, p=p, why=f"{p} bits, β = {beta}.")
 
 

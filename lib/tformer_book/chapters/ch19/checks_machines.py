@@ -41,8 +41,8 @@ def rules_of(text: str) -> Rules:
         for triple in group:
             if not TRIPLE.fullmatch(triple):
                 raise Wrong(
-                    f"The table has {triple!r} in state {state}. A triple is a digit, one of L, S "
-                    "and R, and a letter from A to H."
+                    f"The table has {triple!r} in state {state}. A triple is a string of three: "
+                    "a digit, one of L, S and R, and a letter from A to H."
                 )
             if triple[2] != "H" and ord(triple[2]) - 65 >= len(rules):
                 raise Wrong(f"The table has {triple!r} in state {state}, and no state {triple[2]}.")

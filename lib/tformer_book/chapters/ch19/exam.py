@@ -21,7 +21,7 @@ def a_sink(rng: Rng) -> Item:
     largest = next(k for k in count() if 2 * (k + 1) ** 2 >= sink + k + 1)
     return Item(
         statement=rf"""
-A head gives {n} tokens the score $0$. Their values are ${tex(v)}$.
+An attention head gives {n} tokens the score $0$. Their values are ${tex(v)}$.
 
 **(a)** Give its output.
 
@@ -97,14 +97,14 @@ cell $0$.
 
 **(a)** Give the change of each step: what it writes, less what the cell held.
 
-**(b)** A head looks at the earlier steps at the cell $0$ with equal scores. Its values are the
-symbols written. What does it read?
+**(b)** An attention head looks at the earlier steps at the cell $0$ with equal scores. Its values
+are the symbols written. What does it read?
 
-**(c)** A second head has the changes as values, and a sink, so that it adds them up. What does it
+**(c)** A second one has the changes as values, and a sink, so that it adds them up. What does it
 read?
 
 **(d)** Why is the reading of (c) the content of the cell, however often it was visited? And why
-need the head not know which visit was the last?""",
+need it not know which visit was the last?""",
         answer=rf"""
 **(a)** ${tex(np.array(changes))}$.
 
@@ -143,8 +143,8 @@ def one_token(rng: Rng) -> Item:
     longest = 1 + ratio * (share - 1)
     return Item(
         statement=rf"""
-A head sees $n$ tokens. All values lie between $-{size}$ and ${size}$. The largest exponential of a
-score is at most ${ratio}$ times the smallest one, whatever the tokens are.
+An attention head sees $n$ tokens. All values lie between $-{size}$ and ${size}$. The largest
+exponential of a score is at most ${ratio}$ times the smallest one, whatever the tokens are.
 
 **(a)** For $n = {n}$, by how much can one token change the output at most?
 
