@@ -99,28 +99,42 @@ def turing(
     scope="4,096 addresses and both signs for p = 24; 2,000 for p = 53",
 )
 def address_bound(more: int = 0, beta: float = 32.0) -> str:
-    """What a cell reads if it, or a neighbour, is the only one whose content is 1."""
+    """The three scores in the stated order, exactly; then what the library's layer reads."""
     for dtype, p in ((np.float32, 24), (np.float64, 53)):
         most = int(np.sqrt(2.0**p)) + more
         at = np.arange(most - 4096 if p == 24 else most - 2000, most + 1)
         for sign in (1, -1):
-            for step in (-2, -1, 0, 1, 2):
+            for step in (-9, -2, -1, 0, 1, 2, 9):
                 asked, other = sign * at, sign * at + step
                 inside = abs(other) <= most
-                got = fetched(asked[inside], other[inside], beta, dtype)
-                wrong = abs(got - (step == 0)) > 0.5
-                where = asked[inside][wrong][:1]
-                require(not wrong.any(), f"{p} bits: cell {where} reads a cell {step} away wrongly")
-        beyond = most + 1 - more
-        pair = [
-            fetched(np.array([a]), np.array([b]), beta, dtype)[0]
-            for a, b in ((beyond, beyond - 1), (beyond - 1, beyond))
-        ]
-        require(max(pair) > 0.5, f"{p} bits: address {beyond} still works")
+                asked, other = asked[inside], other[inside]
+                found = scores(asked, other, beta, dtype)
+                right = found == -beta * abs(step) if abs(step) < 2 else found <= -4 * beta
+                wrong = asked[~right][:1]
+                require(right.all(), f"{p} bits: {wrong} has a wrong score with a cell {step} away")
+                read = fetched(asked, other, beta, dtype)
+                wrong = asked[abs(read - (step == 0)) > 0.5][:1]
+                require(not len(wrong), f"{p} bits: cell {wrong} reads a cell {step} away wrongly")
+            far = scores(sign * at, -sign * at[::-1], beta, dtype)
+            apart = abs(at + at[::-1])
+            require((far[apart > 1] <= -4 * beta).all(), f"{p} bits: cells far apart")
+        pair = np.array([most, most + 1 - more])
+        beyond = scores(pair, pair[::-1], beta, dtype)
+        require((beyond == 0).any(), f"{p} bits: address {most + 1} still works")
     walk = table("1RA 1RA").generate((), 4200, np.float32)
     wrong_at = next(i for i, name in enumerate(walk) if name != "A0")
     require(2048 < wrong_at <= 4097, f"float32: a machine that walks fails at {wrong_at}")
-    return "each address and its neighbours, both signs; one more fails; a walk in float32 as well"
+    return (
+        "scores exactly as stated, term by term; the layer of the library reads right; one address "
+        "more has a neighbour with score 0; a walk in float32"
+    )
+
+
+def scores(asked: np.ndarray, other: np.ndarray, beta: float, dtype: Any) -> np.ndarray:
+    """The scores of addresses (n,) with cells (n,), term by term: 2 β P C - β P² - β C²."""
+    p, c = asked.astype(dtype), other.astype(dtype)
+    b = dtype(beta)
+    return np.asarray(2 * b * p * c - b * (p * p) - b * (c * c))
 
 
 def fetched(asked: np.ndarray, other: np.ndarray, beta: float, dtype: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from tformer_book.chapters.ch19.adder import FOLDS
 from tformer_book.chapters.ch19.claims import random_heads
-from tformer_book.chapters.ch19.claims_turing import fetched
+from tformer_book.chapters.ch19.claims_turing import scores
 from tformer_book.chapters.ch19.machines import machine
 from tformer_book.chapters.ch19.stream import run
 from tformer_book.chapters.ch19.turing import STREAM, Machine, layers
@@ -205,7 +205,7 @@ def ledger() -> Figure:
 def border() -> Figure:
     """What an address reads in float32 if only one cell, at most two away, holds 1."""
     at, steps = np.arange(4090, 4104), np.arange(-2, 3)
-    got = np.array([fetched(at, at + step, 32.0, np.float32) for step in steps])
+    got = np.exp([scores(at, at + step, 32.0, np.float32) for step in steps])
     figure, ax = blank(2 * PANEL_WIDTH, 2.3)
     squares(ax, np.minimum(got, 1), color=GREEN, most=1)
     for i, step in enumerate(steps):
