@@ -199,7 +199,9 @@ def _texts() -> Iterator[Case]:
         len(groups) if after → len(groups) - 1 if after
             H got the number of the last state; halting comes after it.
         "ABCDEFG".index(after) → "ABCDEFG".index(after) + 1
-            States were numbered from 1; A is 0.
+            A to G were numbered from 1; A is 0.
+        found.append([move, state, → found.append([move, state + 1,
+            All next states, and H among them, are one too large: A is 0.
         for group in groups → for q, group in enumerate(groups)
         len(groups) if after == "H" else "ABCDEFG".index(after) → q
             You gave the state that the machine is in; the row holds the one that follows.

@@ -211,6 +211,13 @@ def _columns() -> Iterator[Case]:
             The largest carry is m − 1: m ones and m − 1 make 2m − 1, and m − 1 goes on.
         range(m) → [0]
             You began with no carry. The columns before are not seen, so any may come in.
+        range(m) → [0] ;; if (total + carry) % 2 != digit → if False
+            You added from a carry of 0 on, without a look at the digits. The columns before are
+            not seen, and the digits tell something about them.
+        min(fits), max(fits) → 0, m - 1
+            All these may come in. Fewer may leave the last column, as the digits are known.
+        zip(sums, digits, strict=True) → zip(sums[:1], digits[:1], strict=True)
+            You looked at the first column alone, and gave the carries that leave it.
         range(m) → range(1, m)
             Nothing may be carried in, too.
         if (total + carry) % 2 != digit → if False

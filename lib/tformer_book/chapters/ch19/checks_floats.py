@@ -67,7 +67,7 @@ def _single(beta: int, p: int) -> int:
         np.rint(m * 2.0**p), e - p → np.rint(m * 2.0 ** (p - 1)), e - p + 1
             You kept one bit too few; p bits count from the first one that is not 0.
         near(near(2 * beta * at) * cell) → near(near(2 * beta * at * cell))
-            2β P has to be rounded before it is multiplied by C: the query holds it.
+            The query holds 2βP. It has to be multiplied and rounded before C comes in.
         near(beta * near(cell * cell)) → near(beta * cell * cell)
             The square of C is rounded before it is multiplied by β.
         return near(near(product - square) - other) → return near(product - near(square + other))
@@ -97,6 +97,9 @@ def _single(beta: int, p: int) -> int:
             is multiplied before the terms are subtracted.
         at[failed.argmax()] → np.floor(2 ** (p / 2)) + 1
             That is the first address whose square is not exact. What fails first depends on β.
+        at[failed.argmax()] → np.floor((2.0 ** (p - 1) / beta) ** 0.5)
+            Up to there 2βP² is below 2^p. But a product may be exact beyond, and one that is not
+            need not let a neighbour win.
         at[failed.argmax()] → np.floor((2.0**p / beta) ** 0.5)
             That would be right if β counted as a whole, and if all went wrong as soon as a
             product is rounded.
@@ -192,7 +195,7 @@ def _alphabets() -> Iterator[Case]:
             You divided by the sum over the cells. That is a head without a sink; with a strong
             one the weights are the exponentials themselves.
         > error → > error / 2
-            The bound itself may reach the error, and not half of it.
+            You counted the leak twice, or allowed half of the error.
     """,
 )
 def sharp_enough(S: int, error: float) -> float:

@@ -243,6 +243,11 @@ def _halfway(cells: np.ndarray, writes: np.ndarray) -> tuple[np.ndarray, np.ndar
     return means, changes
 
 
+def _after(cells: np.ndarray, writes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    seen = [writes[: t + 1][cells[: t + 1] == cell] for t, cell in enumerate(cells)]
+    return np.array([symbols.mean() for symbols in seen]), second_visits(cells, writes)[1]
+
+
 def _histories() -> Iterator[Case]:
     why = (
         "Before step 3 the cell 0 has got 1 and then 3: their mean is 2, but it holds 3. Writing 0 "
@@ -278,6 +283,9 @@ def _histories() -> Iterator[Case]:
     mutants={
         "Each new symbol has as much weight in it as all before it together. A mean weighs all "
         "visits alike.": _halfway,
+        "Your mean has the symbol in it that the step itself writes; it is read before that.": (
+            _after
+        ),
     },
     slips="""
         writes[:t][cells[:t] == cell] → writes[: t + 1][cells[: t + 1] == cell]
