@@ -33,7 +33,7 @@ def test_it_says_what_it_shows() -> None:
         "7 tokens in float64 with β = 32, sink 2^80, first address 0: all right"
     )
     assert "first address 4096: token" in repr(RunMachine(start=12, single=True))
-    assert "A0 B0 A1 B0 A0 B1 H1<br>7 tokens" in RunMachine(TABLES["beaver 2"]).fallback()
+    assert "A0 B0 A1 B0 A0 B1 H1; 7 tokens" in RunMachine(TABLES["beaver 2"]).fallback()
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def sensitivity(
     "prop-finite-automaton",
     "exhaustive",
     mutants={
-        "the window W of two layers sees W tokens": {"deep": False},
-        "W states are enough": {"states": "W"},
+        "two layers with a window of m see m tokens": {"deep": False},
+        "m states are enough": {"states": "W"},
         "the whole text counts as the window": {"whole": True},
     },
     scope="all 216 windows of 3 tokens; 2 random layers, 4 windows",

@@ -111,5 +111,5 @@ class RunMachine(BookWidget):
         )
 
     def fallback(self) -> str:
-        said = repr(self).removeprefix("RunMachine ").replace("\n", "<br>")
+        said = repr(self).removeprefix("RunMachine ").replace("\n", "; ")
         return f"<p>Interactive figure, needs JavaScript: a transformer runs {said}</p>"
