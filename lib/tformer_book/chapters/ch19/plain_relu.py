@@ -19,16 +19,16 @@ LARGE = 2.0**20
 """No address is as large."""
 
 
-def layers(beta: float = BETA) -> list[Layer]:
+def layers(beta: float = BETA, large: float = LARGE) -> list[Layer]:
     """Three attention layers of one head, and four ReLU units; the same for every machine."""
     sink = ({"one": 1.0}, {"bos": SINK})
     hidden = ({"run": -FAR}, {"one": 1.0, "bos": -1.0, "run": -1.0})
     where: Head = ([sink, hidden], {"P": {"move": M}})
     units = STREAM.units(
-        ({"P": 1, "right": 2 * LARGE, "one": -LARGE}, {"Pm": 1}),
-        ({"right": LARGE}, {"Pm": -1}),
-        ({"P": -1, "left": 2 * LARGE, "one": -LARGE}, {"Pm": 1}),
-        ({"left": LARGE}, {"Pm": -1}),
+        ({"P": 1, "right": 2 * large, "one": -large}, {"Pm": 1}),
+        ({"right": large}, {"Pm": -1}),
+        ({"P": -1, "left": 2 * large, "one": -large}, {"Pm": 1}),
+        ({"left": large}, {"Pm": -1}),
     )
     odd: Head = ([sink, hidden], {"PP": {"Pm": 2 * M, "right": -M, "left": -M}})
     wrote: Terms = {"P": 1.0, "move": -1.0}
@@ -53,12 +53,12 @@ def embedding(machine: Machine) -> np.ndarray:
     return table
 
 
-def written(machine: Machine, word: Any = (), steps: int = 100) -> list[str]:
-    """What the three layers say at each step of the true run."""
+def written(machine: Machine, word: Any = (), steps: int = 100, **settings: Any) -> list[str]:
+    """What the three layers say at each step of the true run; the settings are of `layers`."""
     truth = machine.simulate(word, steps)[0]
     prompt = machine.prompt(word)
     tokens = [*prompt, *(machine.names.index(name) for name in truth[:-1])]
-    y = run(embedding(machine)[tokens], layers())[len(prompt) - 1 :]
+    y = run(embedding(machine)[tokens], layers(**settings))[len(prompt) - 1 :]
     state, cell = y[:, STREAM.at("state")], y[:, STREAM.at("cell")]
     states = machine.states + "H"
     return [f"{states[round(q)]}{round(a)}" for q, a in zip(state, cell, strict=True)]
