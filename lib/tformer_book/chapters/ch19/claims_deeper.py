@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from tformer import reference as ref
 from tformer.parameters import FeedForwardParameters, tree_map
-from tformer_book.chapters.ch19 import plain_relu, small
+from tformer_book.chapters.ch19 import latest, plain_relu, small
 from tformer_book.chapters.ch19.claims_turing import HOLE, cell_errors, leak
 from tformer_book.chapters.ch19.machines import TABLES, machine, random_machine
 from tformer_book.chapters.ch19.stream import apply
@@ -76,7 +77,7 @@ def fetching_machines(latest: bool = True, ties: bool = True, prefixes: bool = T
         "squares of moves are left out": {"squares": False},
         "addresses may be larger than R": {"large": 2.0},
     },
-    scope="8 machines, words to 4 letters, 100 random machines",
+    scope="9 machines, words to 4 letters, 100 random machines",
 )
 def three_layers(squares: bool = True, large: float = plain_relu.LARGE) -> str:
     """The sum of odd numbers in whole numbers, then runs of the three layers."""
@@ -154,3 +155,27 @@ def sawtooth(units: float = 1.0, margin: float = 1.0) -> str:
         lead = (1 - 2 * n * mean + folds) * np.where(words.sum(-1) % 2, -1, 1)
         require(near(lead, margin, 1e-9), f"n = {n}: a lead of {lead.min():.3f}")
     return "the library's attention and a sum of ramps, every word, to 1e-9"
+
+
+@claim(
+    "exm-latest-write",
+    "numeric",
+    mutants={
+        "float64 fails, too": {"wide": np.float32},
+        "it fails at the first step": {"step": 1},
+        "3,200 steps are too many": {"shorter": 6400},
+    },
+    scope="one machine, 6,400 steps; the ledger for 3,200 of them",
+)
+def latest_write(wide: Any = np.float64, step: int = 2699, shorter: int = 3200) -> str:
+    """Term by term, so that every processor rounds alike; the ledger by the library's layers."""
+    got = latest.first_wrong("flip", 6400, np.float32)
+    require(got == step, f"float32, 6,400 steps: wrong at {got}, not {step}")
+    for dtype, steps in ((wide, 6400), (np.float32, shorter)):
+        got = latest.first_wrong("flip", steps, dtype)
+        require(got is None, f"{steps} steps in {dtype.__name__}: wrong at {got}")
+    least = machine("flip").margins((), 3200, np.float32).min()
+    require(least > 0.5, f"the ledger in float32: a lead of {least:.3f}")
+    reach = abs(latest.visits("flip", 6400)[2]).max()
+    require(reach == 56, f"the head gets as far as {reach}")
+    return "each step against a plain tape; the ledger's lead in float32 is above one half"

@@ -47,7 +47,7 @@ def cell_errors(one: Machine, word: Sequence[int], steps: int, **settings: Any) 
         "the value is what is written, not the change": {"ledger": False},
         "the lead is 1": {"lead": 0.0},
     },
-    scope="8 machines, all words to 5 letters, 300 random machines",
+    scope="9 machines, all words to 5 letters, 300 random machines",
 )
 def turing(
     part: float = 1.0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,24 +35,24 @@ STEPS = 24
 """Steps of the beaver of four states that the ledger shows."""
 
 
-def stream(one: Machine, steps: int, **settings: Any) -> dict[str, np.ndarray]:
-    """The columns of the residual stream after the last layer, by name, from GO on."""
-    truth = one.simulate((), steps)[0]
-    tokens = [*one.prompt(), *(one.names.index(name) for name in truth[:-1])]
+def stream(
+    one: Machine, steps: int, word: Sequence[int] = (), **settings: Any
+) -> tuple[list[str], dict[str, np.ndarray]]:
+    """The tokens of a run after BOS, and the columns that the layers write there, by name."""
+    text = one.simulate(word, steps)[0]
+    tokens = [*one.prompt(word), *(one.names.index(name) for name in text)]
     y = run(one.embedding[tokens], layers(**settings))[1:]
-    return dict(zip(STREAM.names, y.T, strict=True))
+    return [one.vocabulary[i] for i in tokens[1:]], dict(zip(STREAM.names, y.T, strict=True))
 
 
 def strip(told: bool = True) -> Fitting:
     """The run of the beaver of two states, and what the two layers find at each token."""
-    one = machine("beaver 2")
-    names = one.generate((), 20)
-    found = stream(one, len(names) + 1)
+    names, found = stream(machine("beaver 2"), 6)
     lines = [
         strips.Line("head at cell", found["P"], True, BLUE, 2, 0),
         strips.Line("cell holds", found["cell"], True, GREEN, 1, 0),
     ]
-    return strips.strip(["GO", *names[:-1]], lines, told, len(names) - 1)
+    return strips.strip(names, lines, told, len(names) - 1)
 
 
 def sink() -> Figure:
@@ -169,11 +170,9 @@ def embedding() -> Figure:
     return table(rows, names, STREAM.names[:6], size=0.42)
 
 
-def ledger() -> Figure:
+def ledger(name: str = "beaver 4", steps: int = STEPS, word: Sequence[int] = ()) -> Figure:
     """A run in time and space: the head's path, the changes, and what the last token adds up."""
-    one = machine("beaver 4")
-    names = one.generate((), STEPS)
-    found = stream(one, STEPS + 1)
+    names, found = stream(machine(name), steps, word)
     at, change = np.round(found["P"]), found["change"]
     wrote = at - found["move"]
     figure, ax = panel(WIDE, 4.2)
@@ -181,7 +180,7 @@ def ledger() -> Figure:
     ax.plot(t, at, color=QUIET, lw=1, ls=":")
     asks, cell = t[-1], at[-1]
     ax.axhspan(cell - 0.35, cell + 0.35, color=WEIGHT, alpha=0.15, lw=0)
-    for i in t[1:]:
+    for i in (i for i in t if names[i] != "GO"):
         if change[i] == 0:
             ax.plot(i, wrote[i], "o", color=QUIET, ms=4)
             continue
@@ -195,7 +194,7 @@ def ledger() -> Figure:
             arc: Any = {"arrowstyle": "-", "color": WEIGHT, "connectionstyle": "arc3,rad=.25"}
             ax.annotate("", (i, cell + 0.3), (asks, cell + 0.3), arrowprops=arc)
     ax.plot(asks, cell, "D", color=BLUE, ms=8)
-    ax.set_xticks(t, ["GO", *names[: len(t) - 1]], fontsize=9)
+    ax.set_xticks(t, names, fontsize=9)
     cells = np.arange(at.min(), at.max() + 1)
     ax.set_yticks(cells, [f"{c:.0f}".replace("-", "−") for c in cells])
     ax.set(ylabel="cell", ylim=(at.min() - 0.7, at.max() + 0.7))
@@ -236,9 +235,9 @@ def finite_sink() -> Figure:
     """The content that a bouncing machine reads, with finite sinks, over 1,500 steps."""
     figure, ax = panel(2 * PANEL_WIDTH, 2.7)
     for k, color in ((24, GREEN), (20, BLUE), (16, VERMILLION)):
-        found = stream(machine("bounce"), 1500, k=k)
-        right = [int(name[1:]) for name in machine("bounce").simulate((), 1500)[0]]
-        error = np.maximum.accumulate(np.abs(found["cell"] - right))
+        names, found = stream(machine("bounce"), 1500, k=k)
+        right = [int(name[1:]) for name in names[1:]]
+        error = np.maximum.accumulate(np.abs(found["cell"][:-1] - right))
         ax.semilogy(error + 1e-12, color=color, label=f"M = 2{_raised(k)}")
     ax.axhline(0.5, color=WRONG, lw=1, ls="--")
     ax.set(xlabel="step", ylabel="largest error so far", xlim=(0, 1500), ylim=(1e-7, 3))

@@ -11,13 +11,14 @@ TABLES = {
     "beaver 3": "1RB 1RH; 1LB 0RC; 1LC 1LA",
     "beaver 4": "1RB 1LB; 1LA 0LC; 1RH 1LD; 1RD 0RA",
     "bounce": "1LB 1RA; 1RA 1LB",
+    "flip": "1LB 2RA 1RA; 1RA 2LB 1LB",
     "increment": "0LB 1RA 2RA; 2SH 2SH 1LB",
     "palindrome": ("1SH 0RB 0RC; 0LD 1RB 2RB; 0LE 1RC 2RC; 1SH 0LF 2SH; 1SH 2SH 0LF; 0RA 1LF 2LF"),
     "copy": "0SH 2RB 0SH; 0RC 1RB 2RB; 1LD 1RC 2RC; 0LE 1LD 2LD; 0RE 1LE 1RA",
     "add": "1RB 1RA; 0LC 1RB; 0SH 0SH",
 }
 """Busy beavers run as long as any machine of their size that halts; bounce runs for ever
-between two ends that move apart; increment adds 1 to a binary number, its digits written 1 and 2;
+between two ends that move apart; flip does, too, and changes every cell each time; increment adds 1 to a binary number, its digits written 1 and 2;
 palindrome halts at 1 if a word of 1 and 2 reads the same from both ends, and else at 2; copy and
 add work on blocks of ones."""
 
