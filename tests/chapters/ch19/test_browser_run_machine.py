@@ -51,7 +51,7 @@ def test_the_page_computes_what_the_library_computes(blank: Page) -> None:
 
 
 def test_a_machine_is_run_and_broken(page: Page) -> None:
-    widget = page.locator(".tf-run")
+    widget = page.locator(".tf-ledger")
     said = widget.locator(".tf-said")
     expect(said).to_contain_text("19 tokens written so far, all right. The next is A0.")
     widget.get_by_role("button", name="beaver 2").click()
@@ -70,12 +70,12 @@ def test_a_machine_is_run_and_broken(page: Page) -> None:
 
 
 def test_a_table_is_typed(page: Page) -> None:
-    widget = page.locator(".tf-run")
+    widget = page.locator(".tf-ledger")
     field = widget.get_by_role("textbox")
     field.fill("1RA 1RB; 1LA")
-    expect(widget.locator(".tf-run-fault")).to_have_text("State B has 1 rules; the first has 2.")
+    expect(widget.locator(".tf-ledger-fault")).to_have_text("State B has 1 rules; the first has 2.")
     field.fill("1RA 1RH")
-    expect(widget.locator(".tf-run-fault")).to_have_text("")
+    expect(widget.locator(".tf-ledger-fault")).to_have_text("")
     expect(widget.locator(".tf-said")).to_contain_text("The next is A0.")
     assert value(widget, "head")[0] == pytest.approx(19, abs=1e-6)
 
@@ -84,12 +84,12 @@ def test_arrow_keys_step_and_a_voice_says_it(page: Page) -> None:
     slider = page.get_by_role("slider", name="Step")
     slider.focus()
     page.keyboard.press("ArrowLeft")
-    widget = page.locator(".tf-run")
+    widget = page.locator(".tf-ledger")
     assert value(widget, "steps") == [19]
     expect(widget.get_by_role("status").last).to_contain_text("18 tokens written so far")
 
 
 def test_a_finger_chooses_a_machine(phone: Page) -> None:
-    widget = phone.locator(".tf-run")
+    widget = phone.locator(".tf-ledger")
     widget.get_by_role("button", name="bounce").tap()
     expect(widget.locator(".tf-said")).to_contain_text("11 tokens written so far")

@@ -85,26 +85,26 @@ const address = (start) => (start ? 2 ** start : 0);
 
 /** The drawing: the latest tokens as columns, the cell of each change as a row, what the last token adds up as arcs. */
 function drawing() {
-  const svg = h("svg", { class: "tf-run-plot", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img" });
+  const svg = h("svg", { class: "tf-ledger-plot", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img" });
   const update = (found, said) => {
     const last = found[found.length - 1], first = Math.max(0, found.length - SHOWN), part = found.slice(first);
     const cells = part.slice(1).map((one) => Math.round(one.C)).concat(Math.round(last.P));
     const low = Math.min(...cells), high = Math.max(...cells, low + 4), tall = Math.min(30, 180 / (high - low + 1));
     const y = (cell) => 40 + (high - cell) * tall, x = (i) => LEFT + ((WIDE - LEFT - 20) * (i + 0.5)) / SHOWN;
     const here = Math.round(last.P), origin = found[0].P;
-    svg.replaceChildren(h("rect", { class: "tf-run-line", x: LEFT, width: WIDE - LEFT, y: y(here) - tall / 2, height: tall }));
+    svg.replaceChildren(h("rect", { class: "tf-ledger-line", x: LEFT, width: WIDE - LEFT, y: y(here) - tall / 2, height: tall }));
     for (let cell = low; cell <= high; cell++) {
       if ((high - cell) % Math.ceil(16 / tall) === 0) svg.append(h("text", { x: LEFT - 8, y: y(cell) + 5, "text-anchor": "end" }, fmt(cell - Math.round(origin), 0)));
     }
     part.forEach((one, i) => {
-      svg.append(h("text", { class: "tf-run-token", x: x(i), y: HIGH - 8, "text-anchor": "middle" }, one.name));
+      svg.append(h("text", { class: "tf-ledger-token", x: x(i), y: HIGH - 8, "text-anchor": "middle" }, one.name));
       if (one.name === "GO") return;
       const share = last.shares[first + i + 1], mine = Math.abs(share) > 0.05, at = y(Math.round(one.C));
-      if (mine) svg.append(h("path", { class: "tf-run-arc", d: `M${x(i)},${at}Q${(x(i) + x(part.length - 1)) / 2},${at - 34} ${x(part.length - 1)},${y(here)}`, "stroke-opacity": Math.min(1, Math.abs(share)).toFixed(2) }));
+      if (mine) svg.append(h("path", { class: "tf-ledger-arc", d: `M${x(i)},${at}Q${(x(i) + x(part.length - 1)) / 2},${at - 34} ${x(part.length - 1)},${y(here)}`, "stroke-opacity": Math.min(1, Math.abs(share)).toFixed(2) }));
       const kind = one.change > 0 ? "up" : one.change < 0 ? "down" : "same";
-      svg.append(h("text", { class: `tf-run-${kind}${mine ? " tf-run-mine" : ""}`, x: x(i), y: at + 5, "text-anchor": "middle" }, one.change ? (one.change > 0 ? "+" : "") + fmt(one.change, 0) : "·"));
+      svg.append(h("text", { class: `tf-ledger-${kind}${mine ? " tf-ledger-mine" : ""}`, x: x(i), y: at + 5, "text-anchor": "middle" }, one.change ? (one.change > 0 ? "+" : "") + fmt(one.change, 0) : "·"));
     });
-    svg.append(h("circle", { class: "tf-run-head", cx: x(part.length - 1), cy: y(here), r: 6 }));
+    svg.append(h("circle", { class: "tf-ledger-head", cx: x(part.length - 1), cy: y(here), r: 6 }));
     svg.setAttribute("aria-label", said);
   };
   return { svg, update };
@@ -112,10 +112,10 @@ function drawing() {
 
 function render({ model, el }) {
   const begin = traits(model, TRAITS), presets = model.get("presets");
-  const root = frame(el, "tf-run", "Run a machine", "step on, and watch which changes the last token adds up. Then choose float32 and a first address of 4,096."), live = voice();
-  const field = h("input", { type: "text", class: "tf-input tf-run-table", autocomplete: "off", spellcheck: "false", maxlength: 200, "aria-label": "Table of the machine",
+  const root = frame(el, "tf-ledger", "Run a machine", "step on, and watch which changes the last token adds up. Then choose float32 and a first address of 4,096."), live = voice();
+  const field = h("input", { type: "text", class: "tf-input tf-ledger-table", autocomplete: "off", spellcheck: "false", maxlength: 200, "aria-label": "Table of the machine",
     input: () => { if (!parse(field.value).error) assign(model, { table: field.value }); else fault.textContent = parse(field.value).error; } });
-  const fault = h("p", { class: "tf-run-fault", role: "status" });
+  const fault = h("p", { class: "tf-ledger-fault", role: "status" });
   const facts = cells(["steps", "beta", "power", "start", "head", "cell", "right"]), text = h("p", { class: "tf-said" });
   const ranges = {
     steps: slider("Step", { min: 1, max: MOST, step: 1 }, (steps) => assign(model, { steps })),
@@ -152,7 +152,7 @@ function render({ model, el }) {
       : last.name[0] === "H" ? `The machine halted after ${found.length - 2} steps, and every token is right.`
       : `${found.length - 1 || "No"} token${found.length === 2 ? "" : "s"} written so far, all right. The next is ${next}.`;
     text.textContent = said;
-    text.classList.toggle("tf-run-wrong", wrong >= 0);
+    text.classList.toggle("tf-ledger-wrong", wrong >= 0);
     plot.update(found, `The last ${Math.min(SHOWN, found.length)} tokens of a run and what each changes. ${said}`);
     live.say(said);
   });
