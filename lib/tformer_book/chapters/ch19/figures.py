@@ -170,9 +170,9 @@ def embedding() -> Figure:
     return table(rows, names, STREAM.names[:6], size=0.42)
 
 
-def ledger(name: str = "beaver 4", steps: int = STEPS, word: Sequence[int] = ()) -> Figure:
+def ledger(which: str = "beaver 4", steps: int = STEPS, word: Sequence[int] = ()) -> Figure:
     """A run in time and space: the head's path, the changes, and what the last token adds up."""
-    names, found = stream(machine(name), steps, word)
+    names, found = stream(machine(which), steps, word)
     at, change = np.round(found["P"]), found["change"]
     wrote = at - found["move"]
     figure, ax = panel(WIDE, 4.2)
@@ -180,7 +180,9 @@ def ledger(name: str = "beaver 4", steps: int = STEPS, word: Sequence[int] = ())
     ax.plot(t, at, color=QUIET, lw=1, ls=":")
     asks, cell = t[-1], at[-1]
     ax.axhspan(cell - 0.35, cell + 0.35, color=WEIGHT, alpha=0.15, lw=0)
-    for i in (i for i in t if names[i] != "GO"):
+    for i, name in enumerate(names):
+        if name == "GO":
+            continue
         if change[i] == 0:
             ax.plot(i, wrote[i], "o", color=QUIET, ms=4)
             continue
