@@ -45,9 +45,10 @@ hint("19.1")
 # with the score ln M and the value 0, and the output is multiplied by M. Predict both outputs.
 #
 # Write `reads(v, M)` for a whole number M from 1 to $2^{40}$ and n at least 1. Return three
-# numbers: the output without the sink, the output with it, times M, and a number of tokens. For
-# that, let a text have n tokens of value 1. The head with the sink counts them: its output, times
-# M, should be n. Return the largest n for which it is off by less than ½, or 0 if there is none.
+# numbers: the output without the sink; M times the output with it; and a number of tokens. For
+# that, let another text have k tokens of value 1. The head with the sink counts them: its output,
+# times M, should be k. Return the largest k for which it is off by less than ½, or 0 if there is
+# none.
 # ```
 
 
@@ -68,7 +69,7 @@ check("19.1", reads)
 
 # %% [markdown] exercise="why"
 # The weights are 1 and M, divided by M + n. Times M, the output is the sum, smaller by the factor
-# M/(M + n). A count of n ones is too small by n²/(M + n). So a sink of M counts up to about √(M/2)
+# M/(M + n). A count of k ones is too small by k²/(M + k). So a sink of M counts up to about √(M/2)
 # if it is rounded, and a sink of $2^{16}$ up to 181.
 
 # %% [markdown]
@@ -80,8 +81,8 @@ check("19.1", reads)
 #
 # In the transformer that runs a machine, each token is a pair of a state and the symbol that is
 # read there. Its row of the embedding holds three numbers. The *move* is 1 for right, −1 for left
-# and 0 for staying. The *next state* is a number: A is 0, B is 1 and so on, and H is the number
-# after the last state. The *change* is the symbol that is written less the symbol that is read.
+# and 0 for staying. The *next state* is a number: with Q states, A is 0, B is 1 and so on, and H is
+# Q. The *change* is the symbol that is written less the symbol that is read.
 #
 # Write `rows_of(text)` for the table of a machine with at most 7 states and 10 symbols. Groups are
 # separated by a semicolon and a space, triples by a space. For Q states and S symbols return an
@@ -124,11 +125,13 @@ check("19.2", rows_of)
 # the symbols 1 to b, since 0 is the blank. The machine starts in state A on the first digit. All
 # cells outside the word are blank. Give it a table with which it doubles the number and halts.
 #
-# Write `doubling(b)` for b from 2 to 9. Return the table as a string, with a triple for each of the
-# symbols 0 to b in each group, and at most seven states. When it halts, the last digit stands where
-# it stood, and other cells than those of the number are blank. Leading digits 0 of the word stay.
-# One digit comes in front only if a carry is left. Words have 1 to 9 digits, and a run may take
-# 1000 steps.
+# Write `doubling(b)` for b from 2 to 9. Return the table as a string, written as in 19.2: groups
+# separated by a semicolon and a space, triples by a space. Each group has a triple for each of the
+# symbols 0 to b, the one for the blank first. There are at most seven states. When the machine
+# halts, the last digit stands where it stood, and other cells than those of the number are blank.
+# Where the head halts does not matter. Leading digits 0 of the word (symbols 1) stay. One digit
+# comes in front only if a carry is left. Words have 1 to 9 digits, and a run may take at most 1000
+# steps.
 # ```
 
 
@@ -171,8 +174,8 @@ check("19.3", doubling)
 #
 # Write `second_visits(cells, writes)` for two arrays of T whole numbers, T at least 1. Cells may
 # have numbers below 0. Return two arrays of shape `(T,)`. The first one is what the averaging head
-# reads at each step, before the step writes; it is 0 if the cell is new. The second one is the
-# change of each step.
+# reads at each step, before the step writes; it is 0 if no earlier step stood at the cell. The
+# second one is the change of each step: the symbol that it writes less what its cell holds.
 # ```
 
 
@@ -210,7 +213,7 @@ check("19.4", second_visits)
 # square, then β times the square. Round 2βP, then its product with C. Subtract βP² from that and
 # round, then subtract βC² and round.
 #
-# Write `first_failure(beta, p)` for whole numbers, β from 1 to 15 and p from 4 to 24. Return the
+# Write `first_failure(beta, p)` for whole numbers, β from 1 to 15 and p from 4 to 22. Return the
 # least P from 1 on for which the cell P + 1 or the cell P − 1 gets a score as large as the cell P,
 # or larger.
 # ```
@@ -242,9 +245,10 @@ def first_failure(beta, p):
 check("19.5", first_failure)
 
 # %% [markdown] exercise="why"
-# A float32 has 24 bits. With β = 1 all squares up to 4096² are exact, and at 4096 a neighbour ties.
-# With β = 12 it is over at 3345: the products have two bits more, those of the factor 3. A power of
-# two costs nothing. Added in another order, the same terms may fail elsewhere.
+# A float32 has p = 24 bits, and the function works there as well. With β = 1 all squares up to
+# 4096² are exact, and at 4096 a neighbour ties. With β = 12 it is over at 3345: the products have
+# two bits more, those of the factor 3. A power of two costs nothing. Added in another order, the
+# same terms may fail elsewhere.
 
 # %% [markdown]
 # ## 19.6 One token of n
@@ -255,13 +259,17 @@ check("19.5", first_failure)
 #
 # An attention head sees n tokens. Their values lie between −V and V, and their scores between −B
 # and B. One token can move the output from −a to a for $a = V/(1 + (n - 1) e^{-2B})$, and no
-# further. A later layer says yes if the output is γ or more, and no if it is −γ or less.
+# further. For n = 1 that is from −V to V. A later layer says yes if the output is γ or more, and no
+# if it is −γ or less.
 #
 # Write `steep_enough(n, V, gamma)` for n from 1 to $10^9$, V and γ above 0. Return three things.
-# First, n tokens vote with 1 or −1, and all scores are equal: how close to 0 may the output be, if
-# there is no tie? Second, the smallest B from 0 on for which one token can turn a no into a yes, or
-# `np.inf` if no B is enough. Third, True or False: if the votes are V or −V and all scores are
-# equal, does a later layer say yes or no whenever there is no tie?
+#
+# - First, n tokens vote with 1 or −1, and all scores are equal. How close to 0 may the output be, if
+#   there is no tie?
+# - Second, the smallest B from 0 on for which one token can turn a no into a yes, or `np.inf` if no
+#   B is enough.
+# - Third, True or False: the votes are V or −V, and all scores are equal. Is the output always γ or
+#   more, or −γ or less, if there is no tie?
 # ```
 
 
@@ -300,9 +308,10 @@ check("19.6", steep_enough)
 #
 # Write `carries(m, sums, digits)` for m from 2 to 1000. `sums` holds the sums of the m bits in n
 # neighbouring columns, the lowest first, without carries; `digits` are the digits written there.
-# There is at least one column. Any carry from 0 to m − 1 may have come into the first one. Return
-# three whole numbers: the least and the largest carry out of the last column that fit what is seen,
-# and the smallest number of columns that tells the carry of m summands whatever the bits are.
+# There is at least one column. Any carry from 0 to m − 1 may have come into the first one, and at
+# least one of them fits. Return three whole numbers: the least and the largest carry out of the
+# last column that fit what is seen; and the smallest k for which the sums and digits of k columns,
+# whatever the bits are, leave only one carry out of the last of them. This k depends on m alone.
 # ```
 
 
@@ -337,13 +346,14 @@ check("19.7", carries)
 # :label: ex-19-8
 # :nonumber:
 #
-# The attention head of layer 2 gives each cell a weight, $e^{-\beta k^2}$ for a cell that is k
-# cells away and 1 for its own cell. Thanks to the sink it adds up contents with these weights,
-# undivided. Cells hold the symbols 0 to S − 1, and the tape is endless to both sides. What the
-# other cells add is the leak.
+# The attention head of layer 2 gives each cell a weight: $e^{-\beta k^2}$ for a cell that is k
+# cells away from where the machine stands, and 1 for the cell there. Thanks to the sink it adds up
+# contents times weights, without dividing by the sum of the weights. Cells hold the symbols 0 to S
+# − 1, and the tape is endless to both sides. What the other cells add is the leak.
 #
 # Write `sharp_enough(S, error)` for S from 2 to 1000, and an error from 0.001 to 10. Return the
-# smallest β with which the leak is at most `error` on every tape, to five digits.
+# smallest β with which the leak is at most `error` on every tape. Five digits of β are enough: it
+# may be off by a part in 10,000.
 # ```
 
 

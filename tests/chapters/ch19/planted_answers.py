@@ -99,6 +99,20 @@ def _visits_by_a_table(cells, writes):
     return same @ writes / np.maximum(same.sum(axis=1), 1), writes - held
 
 
+def _visits_on_an_array(cells, writes):
+    """Cells are used as an index, shifted so that the leftmost one is 0."""
+    at = cells - cells.min()
+    tape, total, times = (np.zeros(at.max() + 1) for _ in range(3))
+    means, changes = [], []
+    for cell, symbol in zip(at, writes, strict=True):
+        means.append(total[cell] / times[cell] if times[cell] else 0)
+        changes.append(symbol - tape[cell])
+        tape[cell] = symbol
+        total[cell] += symbol
+        times[cell] += 1
+    return np.array(means), np.array(changes)
+
+
 def _failure_by_whole_numbers(beta, p):
     def near(x):
         sign, x, shift = (-1 if x < 0 else 1), abs(x), max(abs(x).bit_length() - p, 0)
@@ -196,15 +210,29 @@ def _sharp_by_halving_logs(S, error):
     return np.array([math.exp(high)])
 
 
+def _sharp_to_five_digits(S, error):
+    return float(f"{_sharp_by_newton(S, error):.4e}")
+
+
+def _sharp_rounded_up(S, error):
+    unit = 10.0 ** (math.floor(math.log10(_sharp_by_newton(S, error))) - 4)
+    return math.ceil(_sharp_by_newton(S, error) / unit) * unit
+
+
 RIGHT = {
     "19.1": [_reads_by_softmax, _reads_by_a_root],
     "19.2": [_rows_by_a_dict, _rows_as_lists],
     "19.3": [_doubling_with_other_states, _doubling_that_walks_back],
-    "19.4": [_visits_by_tapes, _visits_by_a_table],
+    "19.4": [_visits_by_tapes, _visits_by_a_table, _visits_on_an_array],
     "19.5": [_failure_by_whole_numbers, _failure_on_the_right_alone],
     "19.6": [_steep_by_atanh_like, _steep_by_halving],
     "19.7": [_carries_by_numbers, _carries_by_sets],
-    "19.8": [_sharp_by_newton, _sharp_by_halving_logs],
+    "19.8": [
+        _sharp_by_newton,
+        _sharp_by_halving_logs,
+        _sharp_to_five_digits,
+        _sharp_rounded_up,
+    ],
 }
 
 
@@ -223,6 +251,11 @@ def _reads(first=np.mean, second=lambda v, M: M * v.sum() / (M + len(v)), most=_
 def _reads_by_rounding(M):
     """Python rounds one half to the even neighbour."""
     return next(n for n in range(10**7) if round(M * (n + 1) / (M + n + 1)) != n + 1)
+
+
+def _reads_up_to_the_length(v, M):
+    good = [n for n in range(len(v) + 1) if 2 * n * n < M + n]
+    return v.mean(), M * v.sum() / (M + len(v)), max(good)
 
 
 def _reads_in_place(v, M):
@@ -264,6 +297,16 @@ def _doubling_of_nonzero_digits(b):
         low.append(f"{2 * v % b}L{'BC'[2 * v // b]}")
         high.append(f"{(2 * v + 1) % b}L{'BC'[(2 * v + 1) // b]}")
     return "; ".join(map(" ".join, [a, low, high]))
+
+
+def _doubling_of_symbols(b):
+    """The symbol s is read and written as the digit s."""
+    states = [["0LB", *(f"{s}RA" for s in range(1, b + 1))], ["0SH"], ["1SH"]]
+    for s in range(1, b + 1):
+        for carry in (0, 1):
+            onward, kept = divmod(2 * s + carry, b)
+            states[carry + 1].append(f"{kept}L{'BC'[onward == 1]}")
+    return "; ".join(map(" ".join, states))
 
 
 def _visits(mean=np.mean, content=lambda past: past[-1], seen=lambda cells, t: cells[:t]):
@@ -322,6 +365,18 @@ def _failure(score=None, wins=np.greater_equal, rint=np.rint):
     return failure
 
 
+def _squares_rounded_once(near, beta, P, C):
+    product = near(near(2 * beta * P) * C)
+    return near(near(product - near(beta * P * P)) - near(beta * C * C))
+
+
+def _failure_against_zero(beta, p):
+    P = 1
+    while max(_score_in_fractions(beta, p, P, C) for C in (P - 1, P + 1)) < 0:
+        P += 1
+    return P
+
+
 def _times_at_the_end(near, beta, P, C):
     return near(beta * near(near(near(near(2 * P) * C) - near(P * P)) - near(C * C)))
 
@@ -346,6 +401,17 @@ def _carries_that_came_in(m, sums, digits):
     return 2 ** len(sums) * low - left, 2 ** len(sums) * high - left
 
 
+def _carries_into_the_last(m, sums, digits):
+    return [2 * c + digits[-1] - sums[-1] for c in _carries_by_sets(m, sums, digits)[:2]]
+
+
+def _carries_below_two(m, sums, digits):
+    fits = {0, 1}
+    for s, d in zip(sums, digits, strict=True):
+        fits = {(s + c) // 2 for c in fits if (s + c) % 2 == d}
+    return min(fits, default=0), max(fits, default=0)
+
+
 def _carries_of_two(m, sums, digits):
     """The rule of the adder for two summands."""
     carry = int(sums[-1] > digits[-1])
@@ -364,12 +430,23 @@ def _sharp(weight=lambda beta, k: np.exp(-beta * k**2), sides=2, most=lambda S: 
     return sharp
 
 
+def _shares(beta, k):
+    weights = np.exp(-beta * k**2)
+    return weights / (1 + 2 * weights.sum())
+
+
 MUTANTS: dict[str, dict[str, object]] = {
     "19.1": {
         "changes the v it was given": _reads_in_place,
         "its value is 0": _reads(second=lambda v, M: (M * v.sum() + M * M) / (M + len(v))),
         "is not below 1/2": _reads(most=_reads_by_rounding),
-        "n stands below the line as well": _reads(most=lambda M: math.isqrt(M // 2)),
+        "k stands below the line as well": _reads(most=lambda M: math.isqrt(M // 2)),
+        "You stopped at the length of v": _reads_up_to_the_length,
+        "The largest k is 0 if there is none": lambda v, M: (
+            v.mean(),
+            M * v.sum() / (M + len(v)),
+            _most(M) or None,
+        ),
         "A number of tokens is whole": _reads(most=lambda M: 0.25 + (1 + 8 * M) ** 0.5 / 4),
         "and stand in another order": lambda v, M: _reads_by_a_root(v, M)[::-1],
         "it should return three numbers": lambda v, M: M * v.sum() / (M + len(v)),
@@ -392,16 +469,32 @@ MUTANTS: dict[str, dict[str, object]] = {
             lambda b: _doubling()(b) + "; 0SH",
             lambda b: "; ".join([_doubling()(b), *[_doubling()(b).partition(";")[0]] * 5]),
         ),
-        "no triple for reading": lambda b: _doubling()(b).replace("2", "9"),
+        "Only one group was found": (
+            lambda b: _doubling()(b).replace("; ", "\n"),
+            lambda b: _doubling()(b).replace(";", ","),
+        ),
+        "The last group is empty": lambda b: _doubling()(b) + ";",
+        "0 to b, the blank first": (
+            lambda b: _doubling()(b).replace("2", "9"),
+            lambda b: "; ".join(g.partition(" ")[2] for g in _doubling()(b).split("; ")),
+        ),
+        "You took the symbol s for the digit s": _doubling_of_symbols,
         "A carry goes on as it should": _doubling(digit=lambda v, c, b: 2 * v % b),
         "that is exactly b carries": _doubling(carries=lambda v, c, b: int(2 * v + c > b)),
         "without halting": lambda b: " ".join(f"{s}SA" for s in range(b + 1)),
     },
     "19.4": {
         "A mean weighs all visits alike": _visits_halfway,
-        "out of bounds for axis 0": _visits_on_a_list,
-        "an array that takes their type": _visits_in_whole_numbers,
+        "−1 is the last place": _visits_on_a_list,
+        "You took the mean over all earlier steps": (
+            lambda c, w: (
+                [w[:t].mean() if t else 0 for t in range(len(c))],
+                _visits_by_tapes(c, w)[1],
+            )
+        ),
+        "an array of whole numbers that is written into": _visits_in_whole_numbers,
         "A symbol that was written twice": _visits(mean=lambda past: np.mean(list(set(past)))),
+        "are two cells": lambda c, w: _visits_by_tapes(np.abs(c), w),
         "and you took the first": _visits(content=lambda past: past[0]),
         "It begins with 0/0": lambda c, w: (
             np.array([w[:t][c[:t] == c[t]].sum() / (c[:t] == c[t]).sum() for t in range(len(c))]),
@@ -412,6 +505,8 @@ MUTANTS: dict[str, dict[str, object]] = {
         "A neighbour with the same score": _failure(wins=np.greater),
         "you took the larger": _failure(rint=lambda x: np.floor(x + 0.5)),
         "squares alone begin to fail": _failure(score=_times_at_the_end),
+        "not with 0: rounding": _failure_against_zero,
+        "Round the square first": _failure(score=_squares_rounded_once),
         "You rounded to float32": lambda beta, p: _failure()(beta, 24),
         "as well. Round after each": lambda beta, p: -1,
     },
@@ -427,11 +522,20 @@ MUTANTS: dict[str, dict[str, object]] = {
         ),
         "is not asked: with equal scores": _steep(has=lambda n, V, g: g <= V),
         "a margin of 2V/n": _steep(has=lambda n, V, g: g <= V / n),
+        "B is np.inf if no B is enough": lambda n, V, gamma: (
+            (2 - n % 2) / n,
+            None if gamma >= V else _steep_by_halving(n, V, gamma)[1],
+            (2 - n % 2) * V >= n * gamma,
+        ),
+        "You never say True": _steep(has=lambda n, V, g: False),
         "which cannot be read": _steep(has=lambda n, V, g: "yes"),
     },
     "19.7": {
         "you gave those that came into": lambda *x: _carries(*x, of=_carries_that_came_in),
         "One column does not tell the carry": _carries_of_two,
+        "those that leave it": lambda *x: _carries(*x, of=_carries_into_the_last),
+        "and you tried 0 and 1": lambda *x: _carries(*x, of=_carries_below_two),
+        "Columns are whole": lambda *x: _carries(*x, columns=math.log2),
         "round the logarithm up": lambda *x: _carries(*x, columns=lambda m: int(np.log2(m))),
         "for three summands and for four": lambda *x: _carries(*x, columns=lambda m: 2),
         "you began at the last one": lambda m, s, d: _carries_by_sets(m, s[::-1], d[::-1]),
@@ -439,8 +543,19 @@ MUTANTS: dict[str, dict[str, object]] = {
     "19.8": {
         "one on either side": _sharp(sides=1),
         "so the largest content is S − 1": _sharp(most=lambda S: S),
-        "That is close": (_sharp(top=4), lambda S, error: np.ceil(99 * _sharp()(S, error)) / 99),
+        "What the cell itself holds is no leak": (
+            lambda S, error: np.inf,
+            lambda S, error: _sharp()(S, error - S + 1) if error > S - 1 else 0,
+        ),
+        "You divided by the sum over": (
+            lambda S, error: _sharp(weight=_shares)(S, error) if error < S - 1 else 0
+        ),
+        "You counted three cells": _sharp(top=4),
+        "search as finely": (
+            _sharp(top=5),
+            lambda S, error: round(_sharp()(S, error), 2),
+            lambda S, error: np.ceil(99 * _sharp()(S, error)) / 99,
+        ),
         "A larger error allows a smaller β": lambda S, error: _sharp()(S, 0.5),
-        "One finite number is asked for": lambda S, error: np.inf,
     },
 }

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.kinds import Parts, Several
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
 
 Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Numbers(Several):
+    """Several single numbers; None among them is answered by what to return `instead`."""
+
+    scalars: bool = True
+    instead: str = ""
+
+    def read(self, f: Answer, value: Any, said: str) -> Parts:
+        """Return the numbers, or raise Wrong where one is None or they are not there."""
+        if isinstance(value, tuple | list) and any(part is None for part in value):
+            raise Wrong(f"With {said}, {f.name} returns None for a number. {self.instead}")
+        return super().read(f, value, said)
+
 
 # ---- 19.1 ---------------------------------------------------------------------------------
 
@@ -50,11 +68,25 @@ def _sinks() -> Iterator[Case]:
         "Write down the exponentials: 1 for each token, and for the first one M. What do they add "
         "up to?",
         "The weights are 1/n each without the first token, and 1/(M + n) with it.",
-        "n ones are read as n M / (M + n). For which n does that lie less than 1/2 below n?",
+        "k ones are read as k M / (M + k). For which k does that lie less than 1/2 below k?",
     ),
     cases=_sinks,
-    kind=Several(names=("output without a sink", "output with it", "largest n"), scalars=True),
+    kind=Numbers(
+        names=("output without a sink", "output with it", "largest k"),
+        instead="The largest k is 0 if there is none.",
+    ),
     slips="""
+        M * total / (M + n) → M * total / (np.log(M) + n)
+            Below the line you put ln M, which is the score of the sink. Its exponential, M, belongs
+            there.
+        n), most → n), min(most, n)
+            You stopped at the length of v. The number asked for does not depend on v.
+        n), most → n), (M - 1) // 2
+            That is where k/M stays below 1/2. The count itself is to be off by less than 1/2: the
+            difference between k and k M / (M + k).
+        n), most → n), M - 1
+            That is where the share that is lost, k/(M + k), stays below 1/2. The count itself, k
+            less k M / (M + k), is to be off by less than 1/2.
         total / n → total
             Without a sink the weights add up to one over the tokens, so the head gives a mean.
         total / n → total / (n + 1)
@@ -91,18 +123,18 @@ def _sinks() -> Iterator[Case]:
             You allowed errors up to 1; rounding goes wrong beyond one half.
         2 * most**2 - most >= M → 2 * most**2 >= M
         2 * (most + 1) ** 2 - (most + 1) < M → 2 * (most + 1) ** 2 < M
-            You took n²/M for the error; n stands below the line as well.
+            You took k²/M for the error; k stands below the line as well.
         n), most → n), most + 1
             That is the first number of tokens that goes wrong; the last one that goes right is
             asked for.
         n), most → n), (1 + (1 + 8 * M) ** 0.5) / 4
             That is where the error is one half. A number of tokens is whole, and the error less.
         n), most → n), int(M**0.5)
-            There n²/M is 1: the error may be less than one half.
+            There k²/M is 1: the error may be less than one half.
         n), most → n), int(M / 2)
-            You compared n/M with 1/2, which is the error as a share. Rounding asks for the error.
+            You compared k/M with 1/2, which is the error as a share. Rounding asks for the error.
         n), most → n), most if most * n > 0 and most >= n else n
-            The largest n is asked for a text of ones of any length, not for this text.
+            The largest k is asked for another text, of ones and of any length, not for this one.
     """,
     otherwise="The weights are exponentials of scores, divided by their sum over all tokens.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer_book.exercises.kinds import Several
+from tformer_book.chapters.ch19.checks import Numbers
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
@@ -18,15 +18,22 @@ Array = np.ndarray
 
 def _votes() -> Iterator[Case]:
     why = (
+        "Of 5 votes the closest are 3 : 2, whose mean is 1/5. From −1 to 1 one token moves the "
+        "head if 1 = 3 / (1 + 4 e^(−2B)), so e^(−2B) = 1/2. Votes of ±3 give 3/5, which is below 1."
+    )
+    yield case(n=5, V=3.0, gamma=1.0, want=(0.2, np.log(2) / 2, False), why=why)
+    why = (
         "Of 5 votes the closest are 3 : 2, whose mean is 1/5. From −1/2 to 1/2 one token moves the "
         "head if 1/2 = 1 / (1 + 4 e^(−2B)), so e^(−2B) = 1/4."
     )
     yield case(n=5, V=1.0, gamma=0.5, want=(0.2, np.log(2), False), why=why)
-    even = "Of 6 votes the closest that is no tie is 4 : 2, whose mean is 1/3."
+    even = "Of 6 votes the closest that is no tie is 4 : 2, whose mean is 1/3. That reaches 1/4."
     yield case(n=6, V=1.0, gamma=0.25, why=even)
+    low = "Of 6 votes the closest that is no tie is 4 : 2; B = 0 is enough, as V/6 reaches γ."
+    yield case(n=6, V=1.0, gamma=0.125, want=(1 / 3, 0.0, True), why=low)
     why = "With B = 0 a token of 5 moves the head by 2/5, from −1/5 to 1/5: just enough."
     yield case(n=5, V=1.0, gamma=0.2, want=(0.2, 0.0, True), why=why)
-    why = "Even with B = 0 a token moves the head by more than that."
+    why = "Even with B = 0 a token moves the head by more than that, so the smallest B is 0."
     yield case(n=5, V=1.0, gamma=0.125, want=(0.2, 0.0, True), why=why)
     most = "No scores suffice: a mean of values stays within V, and n tokens share the weight."
     yield case(n=5, V=1.0, gamma=1.0, want=(0.2, np.inf, False), why=most)
@@ -54,16 +61,23 @@ def _twice(n: int, V: float, gamma: float) -> tuple[float, float, bool]:
         "Which votes are the closest that are no tie, for 5 voters, and for 6? What is their mean?",
         "No becomes yes if the output moves from −γ to γ. So the formula has to reach γ: solve it "
         "for e^(−2B).",
-        "e^(−2B) is (V − γ) / (γ (n − 1)). What if that is 1 or more, and what if it is 0 or less?",
+        "e^(−2B) is (V − γ) / (γ (n − 1)). What if that is 1 or more, and what if it is 0 or less? "
+        "For n = 1 there are no others: compare V with γ.",
     ),
     cases=_votes,
-    kind=Several(names=("margin of the votes", "bound B", "True or False"), scalars=True),
+    kind=Numbers(
+        names=("margin of the votes", "bound B", "True or False"),
+        instead="B is np.inf if no B is enough.",
+    ),
     mutants={
         "You let one token reach 2γ. From −γ to γ it moves the head, so from 0 it reaches γ.": (
             _twice
         ),
     },
-    otherwise="One token has to reach γ, and V / (1 + (n − 1) e^(−2B)) is how far it reaches.",
+    otherwise=(
+        "For B, one token has to reach γ; V / (1 + (n − 1) e^(−2B)) is how far it reaches, and can "
+        "be solved for B. For the third answer, V times the closest vote has to reach γ."
+    ),
     slips="""
         1 + (n + 1) % 2 → 1
             An even number of votes without a tie differs by two at least.
@@ -111,12 +125,23 @@ def _twice(n: int, V: float, gamma: float) -> tuple[float, float, bool]:
             Votes of ±V have V times the margin of votes of ±1.
         margin, bound, V * margin >= gamma → margin, bound, V * margin < gamma
             The third answer is turned round.
+        margin, bound, V * margin >= gamma → margin, bound, False
+            You never say True. It is True where V times the closest vote is γ or more.
+        margin, bound, V * margin >= gamma → margin, bound, True
+            You never say False. It is False where V times the closest vote is below γ.
+        margin, bound, V * margin >= gamma → margin, bound, n % 2 == 1 and V * margin >= gamma
+            You say False for every even n. Ties are left out there, and the closest other vote
+            has a margin of 2/n.
         margin, bound, V * margin >= gamma → margin, bound, bound == 0
             You asked whether B is 0, or compared V/n with γ. For even n the closest votes have a
             margin of 2V/n.
         margin, bound, V * margin >= gamma → margin, bound, V >= gamma
             Whether V reaches γ is not asked: with equal scores the output is V times the margin
             of the votes, if they are close.
+        margin, bound, V * margin >= gamma → 2 / n, bound, V * margin >= gamma
+            The first answer is for odd n as well, and odd numbers of votes may differ by one.
+        margin, bound, V * margin >= gamma → n % 2 / n, bound, V * margin >= gamma
+            An even number of votes gives 0 only with a tie, and ties are left out.
         margin, bound, V * margin >= gamma → 1 / n, bound, V * margin >= gamma
             The first answer is for even n as well: such votes differ by two at least, or tie.
         margin, bound, V * margin >= gamma → V * margin, bound, V * margin >= gamma
@@ -159,6 +184,15 @@ def _before(sums: Array, digits: Array, carry: int) -> float:
     return float(2.0 ** len(sums) * carry - places @ (sums - digits))
 
 
+def _enough(m: int, sums: Array, digits: Array) -> int:
+    """How many of the given columns leave one carry, 0 if all of them leave more."""
+    for n in range(1, len(sums) + 1):
+        least, largest, _ = carries(m, sums[:n], digits[:n])
+        if least == largest:
+            return n
+    return 0
+
+
 def _columns() -> Iterator[Case]:
     why = (
         "The sum 1 with the digit 0 means that 1 was carried in, as it is 0 or 1: 1 + 1 = 2, so 1 "
@@ -176,8 +210,13 @@ def _columns() -> Iterator[Case]:
     )
     yield _few(m=3, sums=[0, 1], digits=[0, 1], want=(0, 0, 2), why=why)
     yield _few(m=3, sums=[3, 3], digits=[1, 1], want=(2, 2, 2), why="2 + 3 = 5: digit 1, carry 2.")
-    yield _few(m=3, sums=[0], digits=[1], want=(0, 0, 2), why="1 came in, and nothing goes on.")
-    yield _few(m=5, sums=[2, 1], digits=[0, 0], why="Of 0, 2 and 4 all but one carry are left.")
+    other = "1 came in, and nothing goes on. With other bits one column leaves two carries."
+    yield _few(m=3, sums=[0], digits=[1], want=(0, 0, 2), why=other)
+    why = (
+        "After the first column the carries 0, 2 and 4 fit. The second one rules out 2 only, and "
+        "with 0 and 4 the carries 1 and 2 leave it: two columns do not tell."
+    )
+    yield _few(m=5, sums=[2, 1], digits=[0, 0], want=(1, 2, 3), why=why)
     yield _few(m=8, sums=[4], digits=[0], why="Carries of 0, 2, 4 and 6 may have come in.")
     seed = 0
     for m in (2, 3, 4, 5, 6, 8, 9, 16, 17, 31, 33, 100):
@@ -197,14 +236,29 @@ def _columns() -> Iterator[Case]:
         "summands?",
         "Try every carry from 0 to m − 1 into the first column, and keep those that lead to the "
         "digits which were written.",
-        "Each column leaves only carries that are even, or only odd ones, and halves them. So two "
-        "carries that fit differ by a multiple of 2 at first, then of 4: how often, until none of "
-        "m carries are left to confuse?",
+        "Each column leaves only carries that are even, or only odd ones, and halves them. After "
+        "k columns two carries into the first one that fit differ by a multiple of 2^k. For which "
+        "k can no two of 0 … m − 1 do so?",
     ),
     cases=_columns,
-    kind=Several(names=("least carry", "largest carry", "number of columns"), scalars=True),
+    kind=Numbers(names=("least carry", "largest carry", "number of columns")),
     otherwise="A carry that came in fits if all digits come out as they were written.",
     slips="""
+        range(m) → range(2) ;; min(fits), max(fits) → min(fits, default=0), max(fits, default=0)
+            With m summands carries up to m − 1 come in, and you tried 0 and 1.
+        range(m) → [0] ;; min(fits), max(fits) → min(fits, default=0), max(fits, default=0)
+            You tried no carry but 0. Any carry up to m − 1 may have come into the first column.
+        fits.append(carry) → fits.append(2 * carry + digits[-1] - sums[-1])
+            You gave the carries that came into the last column; asked for are those that leave it.
+        min(fits), max(fits) → min(fits), len(fits)
+            You gave how many carries fit. The second answer is the largest of them.
+        (m - 1).bit_length() → np.log2(m)
+            Columns are whole: round up.
+        (m - 1).bit_length() → max(1, int(np.ceil(np.log2(m - 1))))
+            You took m − 1 carries. There are m to be told apart, as 0 is one of them.
+        (m - 1).bit_length() → _enough(m, sums, digits)
+            That is how many columns are enough for these bits. They have to be enough for all
+            bits.
         range(m) → range(2)
             The carry of more than two summands may be larger than 1.
         range(m) → range(m + 1)

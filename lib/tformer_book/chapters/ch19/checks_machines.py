@@ -1,4 +1,4 @@
-"""Exercises 19.3 and 19.4: a machine that doubles, and what a mean over writes returns."""
+"""Exercise 19.3: a machine that doubles, run on tapes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ import numpy as np
 
 from tformer_book.exercises import describe
 from tformer_book.exercises.answer import Answer, Wrong
-from tformer_book.exercises.kinds import Array, Parts, Several
+from tformer_book.exercises.kinds import Array, Parts
 from tformer_book.exercises.registry import exercise
-from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Case, case
-
-# ---- 19.3 ---------------------------------------------------------------------------------
 
 STEPS = 1000
 FROM, TO = -6, 16
@@ -37,6 +34,10 @@ def words(n_digits: int) -> list[tuple[int, ...]]:
 def rules_of(text: str) -> Rules:
     """The triples of a table by states, or Wrong with what is the matter with it."""
     rules = [group.split() for group in text.split(";")]
+    if len(rules) == 1 and re.search(r"[,|/]|\n|[B-G]\b", text):
+        raise Wrong("Only one group was found. Groups are separated by a semicolon and a space.")
+    if len(rules) > 1 and not rules[-1]:
+        raise Wrong("The last group is empty: put no semicolon behind it.")
     for state, group in zip("ABCDEFG", rules, strict=False):
         for triple in group:
             if not TRIPLE.fullmatch(triple):
@@ -48,14 +49,15 @@ def rules_of(text: str) -> Rules:
                 raise Wrong(f"The table has {triple!r} in state {state}, and no state {triple[2]}.")
             if int(triple[0]) >= len(group):
                 raise Wrong(
-                    f"The table has {triple!r} in state {state}, and no triple for reading the "
-                    f"symbol {triple[0]}."
+                    f"In state {state} the table has {triple!r}, which writes the symbol "
+                    f"{triple[0]}, but only {len(group)} triples. Each group has a triple for each "
+                    "of the b + 1 symbols, 0 to b, the blank first."
                 )
     lengths = sorted({len(group) for group in rules})
     if len(rules) > 7 or len(lengths) > 1 or lengths[0] < 2:
         raise Wrong(
             "The table should have one to seven groups, each with a triple for every symbol. It "
-            f"has {len(rules)}, and in a group {' or '.join(map(str, lengths))} triples."
+            f"has {len(rules)} groups of {' or '.join(map(str, lengths))} triples."
         )
     return rules
 
@@ -84,6 +86,15 @@ def tapes(text: str) -> np.ndarray:
 def _symbols(row: np.ndarray) -> str:
     marked = np.flatnonzero(row)
     return " ".join(map(str, row[marked[0] : marked[-1] + 1])) if len(marked) else "a blank tape"
+
+
+def _doubled(word: tuple[int, ...], b: int) -> list[int]:
+    """The cells from FROM to TO if symbols were digits and the word were doubled in base b."""
+    cells, carry = [0] * (TO - FROM), 0
+    for place in range(len(word) - 1, -2, -1):
+        carry, kept = divmod(2 * (word[place] if place >= 0 else 0) + carry, b)
+        cells[place - FROM] = kept
+    return cells
 
 
 class Runs(Array):
@@ -129,8 +140,17 @@ class Runs(Array):
         return ""
 
     def remark(self, got: Any, want: Any) -> str:
-        """Say nothing: one tape shows nothing but itself."""
-        return ""
+        """Say that symbols were taken for digits; "" if not."""
+        b = want[0, 0]
+        given = words(b) if got.shape == want.shape and got[0, 0] == b else []
+        as_digits = [
+            got[k].tolist() == [b, 0, *_doubled(word, b)]
+            for k, word in enumerate(given)
+            if max(word) < b
+        ]
+        if not as_digits or not all(as_digits):
+            return ""
+        return "You took the symbol s for the digit s; it stands for the digit s − 1."
 
     def where(self, got: Any, want: Any) -> str:
         """Say nothing more than the head."""
@@ -167,6 +187,15 @@ def _bases() -> Iterator[Case]:
     kind=Runs(),
     otherwise="Double digit after digit from the right, with the carry as a state.",
     slips="""
+        ["0SH"] → ["0LB"]
+            On the blank before the number state B goes on and on; it has to halt there.
+        {doubled % b + 1}L → {doubled % b}L ;; ["2SH"] → ["1SH"]
+            Digits were written as their own symbols, the carry in front as well. The digit d is
+            the symbol d + 1.
+        {doubled % b + 1}L → {(doubled % b + 1) * (v + carry > 0)}L
+            A digit 0 stays, also in front: it is the symbol 1, and no blank.
+        " ".join(state) for → " ".join(state[1:] + state[:1]) for
+            The first triple of each group is for the blank, 0. Yours begin with the symbol 1.
         ["0LB"] → ["0SB"]
             Every word stays as it was. On the blank cell behind the word the machine has to step
             back before it can double a digit.
@@ -212,6 +241,8 @@ def _bases() -> Iterator[Case]:
             Carries go to the left, so the machine has to go left.
         'BC'[doubled // b] → 'CB'[doubled // b]
             The states for a carry of 0 and of 1 are exchanged.
+        'BC'[doubled // b] → 'BC'[2 * v // b]
+            Whether a carry goes on depends on the carry that came as well: 2 · 2 + 1 in base 5.
         'BC'[doubled // b] → 'BC'[doubled > b]
             Twice a digit that is exactly b carries as well.
         'BC'[doubled // b] → 'BC'[int(v >= b / 2)] ;; 2 * v + carry → 2 * v + 1 - carry
@@ -228,118 +259,3 @@ def doubling(b: int) -> str:
             doubled = 2 * v + carry
             states[carry + 1].append(f"{doubled % b + 1}L{'BC'[doubled // b]}")
     return "; ".join(" ".join(state) for state in states)
-
-
-# ---- 19.4 ---------------------------------------------------------------------------------
-
-
-def _halfway(cells: np.ndarray, writes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    means, changes = second_visits(cells, writes)
-    for t, cell in enumerate(cells):
-        read = 0.0
-        for k, symbol in enumerate(writes[:t][cells[:t] == cell]):
-            read = (read + symbol) / 2 if k else symbol
-        means[t] = read
-    return means, changes
-
-
-def _after(cells: np.ndarray, writes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    seen = [writes[: t + 1][cells[: t + 1] == cell] for t, cell in enumerate(cells)]
-    return np.array([symbols.mean() for symbols in seen]), second_visits(cells, writes)[1]
-
-
-def _histories() -> Iterator[Case]:
-    why = (
-        "Before step 3 the cell 0 has got 1 and then 3: their mean is 2, but it holds 3. Writing 0 "
-        "there changes it by −3."
-    )
-    want = np.array([0.0, 0, 1, 2]), np.array([1.0, 2, 2, -3])
-    yield case(cells=[0, 1, 0, 0], writes=[1, 2, 3, 0], want=want, why=why)
-    why = "A cell that is new holds 0, also to the left of the first one."
-    want = np.array([0.0, 0, 0, 0]), np.array([2.0, 1, 0, 3])
-    yield case(cells=[0, -1, -2, 5], writes=[2, 1, 0, 3], want=want, why=why)
-    why = "Writing the same symbol once more changes nothing."
-    want = np.array([0.0, 2, 2, 2]), np.array([2.0, 0, 0, -1])
-    yield case(cells=[4, 4, 4, 4], writes=[2, 2, 2, 1], want=want, why=why)
-    yield case(cells=[3], writes=[5], want=(np.zeros(1), np.array([5.0])), why="One step.")
-    rng = np.random.default_rng(0)
-    for n, wide, most in ((6, 2, 2), (8, 3, 3), (12, 3, 4), (30, 5, 3), (200, 9, 10)):
-        walk = np.cumsum(rng.integers(-1, 2, n)) % wide - wide // 2
-        yield case(cells=walk.astype(float), writes=rng.integers(0, most, n).astype(float))
-    yield case(cells=integers(7, (40,)), writes=np.abs(integers(8, (40,))))
-
-
-@exercise(
-    "19.4",
-    praise="Cells visited once and often, symbols written again, and cells left of the first.",
-    hints=(
-        "Before step t, which steps have written into the cell of step t?",
-        "The mean weighs all of these alike. What stands in the cell is what the last of them "
-        "wrote, or 0 if there is none.",
-        "The change at step t is the symbol of step t less what stands in the cell before it.",
-    ),
-    cases=_histories,
-    kind=Several(names=("averages", "changes")),
-    mutants={
-        "Each new symbol has as much weight in it as all before it together. A mean weighs all "
-        "visits alike.": _halfway,
-        "Your mean has the symbol in it that the step itself writes; it is read before that.": (
-            _after
-        ),
-    },
-    slips="""
-        writes[:t][cells[:t] == cell] → writes[: t + 1][cells[: t + 1] == cell]
-            What is written at step t was read along: only the steps before it are seen.
-        writes[:t][cells[:t] == cell] → writes[cells == cell]
-            Steps that come later were read along.
-        writes[:t][cells[:t] == cell] → writes[:t]
-            All cells were read along, where only the cell of step t is looked at.
-        earlier.mean() → earlier.sum()
-            You added up what was written. The weights of the visits add up to one.
-        earlier.mean() → earlier.sum() / (len(earlier) + 1)
-            One visit too many was counted: a further token with the value 0 is not there.
-        earlier.mean() → earlier.sum() / t
-            The steps at other cells have no weight; you divided by all of them.
-        earlier.mean() → earlier[-1]
-            That is what stands in the cell. A mean cannot tell the last visit from the others.
-        earlier.mean() → earlier[0]
-            That is what the first visit wrote; a mean takes all of them.
-        earlier.mean() → earlier[-1] / len(earlier)
-            That is the mean of the changes. The values of this head are the written symbols.
-        earlier.mean() → np.unique(earlier).mean()
-            A symbol that was written twice counts twice.
-        earlier.mean() → np.median(earlier)
-            That is a median.
-        content = earlier[-1] → content = means[t]
-            The change is taken from what really stands in the cell, and not from the mean.
-        content = earlier[-1] → content = earlier[0]
-            The content of a cell is what the last visit wrote, and you took the first.
-        content = earlier[-1] → content = earlier.sum()
-            Each visit replaces what stood there; you added up all that was written.
-        content = earlier[-1] → content = earlier.max()
-            The content of a cell is what the last visit wrote, and you took the largest symbol.
-        writes[t] - content → writes[t]
-            The changes are the written symbols themselves; what stood there is to be subtracted.
-        writes[t] - content → content - writes[t]
-            The sign of the changes is turned: new less old.
-        writes[t] - content → writes[t] - (writes[t - 1] if t else 0)
-            You subtracted what the step before wrote, into whatever cell.
-        writes[t] - content → content
-            That is what stands in the cell before the step; asked for is by how much it changes.
-        writes[t] - content → float(writes[t] != content)
-            You marked whether the cell changes; what is asked for is by how much.
-        writes[t] - content → writes[t] - content if len(earlier) else 0.0
-            The first visit of a cell changes it from 0 to what is written.
-    """,
-)
-def second_visits(cells: np.ndarray, writes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What a mean over earlier writes reads at each step, and by how much the cell changes."""
-    means, changes = np.zeros(len(cells)), np.zeros(len(cells))
-    for t, cell in enumerate(cells):
-        earlier = writes[:t][cells[:t] == cell]
-        content = 0.0
-        if len(earlier):
-            means[t] = earlier.mean()
-            content = earlier[-1]
-        changes[t] = writes[t] - content
-    return means, changes
