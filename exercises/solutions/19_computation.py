@@ -264,8 +264,8 @@ check("19.5", first_failure)
 #
 # Write `steep_enough(n, V, gamma)` for n from 1 to $10^9$, V and γ above 0. Return three things.
 #
-# - First, n tokens vote with 1 or −1, and all scores are equal. How close to 0 may the output be, if
-#   there is no tie?
+# - First, n tokens vote with 1 or −1, and all scores are equal. How close to 0 may the output be,
+#   if there is no tie?
 # - Second, the smallest B from 0 on for which one token can turn a no into a yes, or `np.inf` if no
 #   B is enough.
 # - Third, True or False: the votes are V or −V, and all scores are equal. Is the output always γ or
