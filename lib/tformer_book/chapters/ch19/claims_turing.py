@@ -73,6 +73,9 @@ def turing(
             last = machine("palindrome").simulate(word, 100)[0][-1]
             same = [*word] == [*word[::-1]]
             require(last == ("H1" if same else "H2"), f"palindrome: {last} for {word}")
+    ones = [[1] * n for n in range(6)]
+    tasks += [(machine("copy"), block) for block in ones]
+    tasks += [(machine("add"), [*left, 0, *right]) for left in ones for right in ones]
     rng = np.random.default_rng(0)
     tasks += [(random_machine(rng), ()) for _ in range(300)]
     for one, word in tasks:

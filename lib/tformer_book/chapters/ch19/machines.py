@@ -17,10 +17,11 @@ TABLES = {
     "copy": "0SH 2RB 0SH; 0RC 1RB 2RB; 1LD 1RC 2RC; 0LE 1LD 2LD; 0RE 1LE 1RA",
     "add": "1RB 1RA; 0LC 1RB; 0SH 0SH",
 }
-"""Busy beavers run as long as any machine of their size that halts. Bounce runs for ever between
-two ends that move apart; flip does, too, and changes every cell each time. Increment adds 1 to a
-binary number, its digits written 1 and 2. Palindrome halts at 1 if a word of 1 and 2 reads the same
-from both ends, and else at 2. Copy and add work on blocks of ones."""
+"""Busy beavers: from an empty tape no halting machine of their size that moves in each step runs
+longer. Bounce runs for ever between two ends that move apart; flip does, too, and changes every
+cell each time. Increment adds 1 to a binary number, its digits written 1 and 2. Palindrome halts at
+1 if a word of 1 and 2 reads the same from both ends, and else at 2. Copy and add work on blocks of
+ones."""
 
 
 def machine(name: str) -> Machine:
