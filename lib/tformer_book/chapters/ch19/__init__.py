@@ -1,0 +1,1 @@
+"""Chapter 19, what transformers can compute."""
