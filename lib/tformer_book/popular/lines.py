@@ -66,7 +66,7 @@ class Line:
     ----------
     found : a few words, or numbers as they are printed, by which a reader finds the line.
     says : what is claimed, in our words.
-    see : labels of the book where the reason stands, or "13" for a chapter to come.
+    see : labels of the book where the reason stands, or a chapter: "21".
     why : the reason, or what goes wrong.
     right : gives the numbers that come out, in the order in which they are printed.
     printed : the numbers to be compared; all in `found`, if left out.

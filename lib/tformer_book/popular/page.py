@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from IPython.display import Markdown
 
@@ -14,6 +15,7 @@ from tformer_book.popular.lines import VERDICTS, Document, Line
 
 __all__ = ["counts", "document", "summary", "table"]
 
+CHAPTERS = Path(__file__).resolve().parents[3] / "chapters"
 WIDTH = 74
 LISTLIKE = re.compile(r" (?=(?:[-+*>#]|\d+[.)])(?:\s|$))")
 """A space before what would begin a list, a quotation or a heading on a new line."""
@@ -113,7 +115,14 @@ def _cases(line: Line) -> Iterator[str]:
 def _places(labels: Iterable[str]) -> Iterator[str]:
     for label in labels:
         role = ROLES.get(label.partition("-")[0], "{prf:ref}")
-        yield f"chapter {label}" if label.isdigit() else f"{role}`{label}`"
+        yield _chapter(label) if label.isdigit() else f"{role}`{label}`"
+
+
+def _chapter(number: str) -> str:
+    """A link to a chapter's main page."""
+    pages = (page.stem for page in CHAPTERS.glob(f"{number:0>2}_*.ipynb"))
+    page = min(pages, key=len)  # the deeper page has the longer name
+    return f"{{doc}}`chapter {number} <{page}>`"
 
 
 def _wrapped(mark: str, text: str) -> str:
