@@ -1,0 +1,35 @@
+"""Train what the chapter stores: `python -m tformer_book.chapters.ch18.train wug`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+
+from tformer.models.files import save
+from tformer.parameters import tree_map
+from tformer_book.chapters.ch18 import wug
+
+SEEDS = 3
+
+
+def train_wug() -> None:
+    """Three models, of which the first is kept; some minutes each on one core."""
+    found = []
+    for seed in range(SEEDS):
+        halved = tree_map(lambda x: x.numpy().astype(np.float16), wug.learnt(seed, heard=print))
+        if seed == 0:
+            save(wug.WEIGHTS, halved, wug.CONFIGURATION)
+        p = tree_map(lambda x: x.astype(float), halved)
+        cuts = [
+            [wug.measured(wug.cut(p, i, h))["right"][2] for h in range(wug.HEADS)]
+            for i in range(wug.LAYERS)
+        ]
+        found.append({**wug.measured(p), "right, cut": cuts})
+        sys.stdout.write(f"seed {seed}: {found[-1]}\n")
+    wug.FILE.write_text(json.dumps({"measured": found}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    {"wug": train_wug}[sys.argv[1]]()
