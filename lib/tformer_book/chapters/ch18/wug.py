@@ -50,7 +50,7 @@ FILE = Path(__file__).with_name("wug.json")
 WEIGHTS = Path(__file__).with_name("wug.safetensors")
 WIDTH, LAYERS, HEADS, LENGTH = 64, 2, 4, 27
 CONFIGURATION = Configuration(norm="rms", positions="learned")
-STEPS, BATCH, RATE, WARM = 5000, 64, 3e-3, 400
+STEPS, BATCH, RATE, WARM = 2400, 64, 3e-3, 200
 NONCE = (0.5, 0.8)
 """How likely a noun is a nonce word in the first half of the training, and in the second."""
 
