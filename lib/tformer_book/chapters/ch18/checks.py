@@ -66,7 +66,7 @@ def _texts() -> Iterator[Case]:
         "The question's residual is −2. It is kept, and added to, but the question is no key: the "
         "residuals of the examples times x add up to (4, −1)."
     )
-    e = [[1, 0, 3], [1, -1, 1], [2, 2, -2]]
+    e: Any = [[1, 0, 3], [1, -1, 1], [2, 2, -2]]
     want = [[1, 0, 1], [1, -1, -1.5], [2, 2, -5]]
     yield case(e=e, d=2, eta=1.0, want=want, why=later)
     two = "Each residual is a row of m numbers, and all m are treated alike."

@@ -33,7 +33,7 @@ def _questions() -> Iterator[Case]:
     yield case(x=[[1, 2]], y=[5.0], q=[0.0, 0.0], eta=0.5, want=(0, 0, 0), why="q is 0.")
     yield case(x=[[1, 2]], y=[0.0], q=[1.0, 1.0], eta=0.5, want=(0, 0, 0), why="All targets are 0.")
     block = "The targets hang on coordinates that no example ties to the question's, which is 1."
-    x = [[1, 0, 0], [0, 1, 1], [0, 0, 2]]
+    x: Any = [[1, 0, 0], [0, 1, 1], [0, 0, 2]]
     yield case(x=x, y=[0.0, 1, 1], q=[1.0, 0, 0], eta=0.2, want=(0, 0, 0), why=block)
     for size in (3, 4, 6):
         x = np.eye(size) + np.eye(size, k=1)
