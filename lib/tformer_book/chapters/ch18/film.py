@@ -1,14 +1,18 @@
-"""The row of "it" in chapter 18: its weights where all its scores are equal."""
+"""The row of chapter 18: what a small decoder answers of a wug and a dax that it has just met."""
 
-import numpy as np
-
-from tformer import reference
-from tformer_book.figures.strips import Frame
-from tformer_book.world.sentence import ENDS, on_nouns, told
+from tformer_book.chapters.ch18 import figures
+from tformer_book.figures.strips import Frame, Pair
+from tformer_book.world.sentence import ENDS
 
 
 def frame() -> Frame:
-    """Every token has the same weight, under both endings."""
-    weights = [reference.softmax(np.zeros(len(told(end).split()))) for end in ENDS]
-    tired, wide = ((f"too {end}", on_nouns(x)) for end, x in zip(ENDS, weights, strict=True))
-    return Frame("equal scores", "weights of “it”", (tired, wide))
+    """After *there was a hungry wug*, under both endings."""
+    tired, wide = ((f"too {end}", _pair(end)) for end in ENDS)
+    return Frame(
+        "wug decoder, a wug introduced", "chance of the noun", (tired, wide), weights=False
+    )
+
+
+def _pair(end: str) -> Pair:
+    wug, dax = figures.chances("a hungry wug", end)
+    return ("wug", wug), ("dax", dax)

@@ -43,7 +43,7 @@ CONFIGURATION = Configuration(norm="rms", positions="learned")
 WIDTH, COUNT, NOISE = 3, 12, 0.5
 """Numbers in a row, rows in a text, and the standard deviation of the noise."""
 D_MODEL, HEADS, LAYERS = 48, 4, (1, 3)
-STEPS, BATCH, RATE, WARM = 2500, 64, 2e-3, 250
+STEPS, BATCH, RATE, WARM = 1500, 64, 3e-3, 150
 
 
 class Tasks(NamedTuple):

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 FILE = Path(__file__).with_name("real.json")
-PROMPTS, SHOWN = 32, 8
+PROMPTS, SHOWN = 24, 8
 """Prompts of each kind, and examples before the first that is asked."""
 INDUCTION = ((17, 3), (17, 4), (18, 6), (18, 7))
 """The four heads of largest induction score, as chapter 17 finds them: layer and number."""

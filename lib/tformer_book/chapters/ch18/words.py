@@ -12,7 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ADJECTIVES", "DAX", "KINDS", "NOUNS", "WORDS", "WUG", "Documents", "drawn", "read"]
+__all__ = [
+    "ADJECTIVES",
+    "DAX",
+    "KINDS",
+    "NONCE_SENTENCE",
+    "NOUNS",
+    "WORDS",
+    "WUG",
+    "Documents",
+    "drawn",
+    "read",
+]
 
 KINDS = {
     "animal": "animal bird boy cat child dog horse",
@@ -38,6 +49,8 @@ OTHER = ("<s>", ".", "a", "because", "did", "it", "not", "the", "there", "too", 
 WORDS = (*OTHER, *VERBS, *SAID, *NOUNS)
 WUG, DAX = len(WORDS), len(WORDS) + 1
 """Numbers of the two nonce words of a document, behind those of all known words."""
+NONCE_SENTENCE = "the wug did not touch the dax because it was too {} . the"
+"""The sentence of the chapter, up to the noun that is asked for."""
 _NUMBER = {word: i for i, word in enumerate((*WORDS, "wug", "dax"))}
 
 

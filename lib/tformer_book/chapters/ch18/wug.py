@@ -50,9 +50,10 @@ FILE = Path(__file__).with_name("wug.json")
 WEIGHTS = Path(__file__).with_name("wug.safetensors")
 WIDTH, LAYERS, HEADS, LENGTH = 64, 2, 4, 27
 CONFIGURATION = Configuration(norm="rms", positions="learned")
-STEPS, BATCH, RATE, WARM = 2400, 64, 3e-3, 200
-NONCE = (0.5, 0.8)
-"""How likely a noun is a nonce word in the first half of the training, and in the second."""
+STEPS, BATCH, RATE, WARM = 1500, 64, 3e-3, 150
+FIRST = 900
+"""So many steps with both nouns introduced and half of them known; then nine of ten are nonce words
+and 0, 1 or 2 are introduced."""
 
 
 def fresh(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -129,7 +130,7 @@ def learnt(
     def gradients() -> Any:
         nonlocal made
         made += 1
-        found = drawn(rng, BATCH, NONCE[2 * made > STEPS])
+        found = drawn(rng, BATCH, 0.5, 2) if made <= FIRST else drawn(rng, BATCH, 0.9)
         new = torch.from_numpy(fresh(rng, BATCH).astype(np.float32))
         rows = torch.arange(BATCH)
         scores = logits(torch.from_numpy(found.tokens), new, model, fast)[rows, found.last]
