@@ -107,6 +107,11 @@ def _layer_in_turn(e: Array, d: int, eta: float) -> Array:
         x @ x[:n].T → x @ x.T ;; scores @ r[:n] → scores @ r
             The question is a key: its residual enters the sums. With the residual 0 that does no
             harm, and here it has another.
+        x @ x[:n].T → x @ x.T * (np.arange(n + 1) < n)[:, None] ;; scores @ r[:n] → scores @ r
+            The mask lies on the wrong side: the question asks nothing, and is a key for the others.
+        x @ x[:n].T → x @ x.T - np.diag((np.arange(n + 1) == n) * (x[n] @ x[n]))
+        scores @ r[:n] → scores @ r
+            The question is hidden from itself alone; the examples must not see it either.
         eta / n → eta / (n + 1)
             You divided by the number of tokens; n is the number of examples.
         eta / n → eta
@@ -269,6 +274,9 @@ def _at_once(stack: Stack, examples: Array, d: int) -> Array:
         = np.linalg.lstsq(examples[:, :d], examples[:, d:], rcond=None)[0]
             That is the weight of least squares, where ever more layers lead. This stack need not
             have arrived there.
+        = np.linalg.pinv(examples[:, :d]) @ (examples - stack(examples))[:, d:]
+            You gave the stack the examples alone. It took the last one for the question, so only
+            the others were learnt from.
         = examples[:, :d].T @ examples[:, d:] / len(examples)
             That is one step of size 1. The number of layers and their steps show in the answers.
         = examples[:, :d].T @ stack(np.vstack([examples, 0 * examples[0]]))[:-1, d:] / len(examples)

@@ -85,6 +85,8 @@ def _questions() -> Iterator[Case]:
             You stop after n layers, and the difference may show in the next.
         range(1, n + 2) → range(1, 3)
             You stop after two layers, and the difference may show later.
+        range(1, n + 2) → range(1, 4)
+            You stop after three layers, and the difference may show later.
         range(1, n + 2) → range(1, len(q) + 1)
             You stop after d layers, and the difference may show in the next.
         eta / n * keys @ (keys.T @ wrong) → eta / (n + 1) * keys @ (keys.T @ wrong)
@@ -161,57 +163,63 @@ def _tasks() -> Iterator[Case]:
     ),
     cases=_tasks,
     otherwise="The error is a parabola in η, whose last coefficient depends on n, d and σ.",
-    kind=Digits(names=("step", "error", "error as asked")),
+    kind=Digits(names=("step", "error", "error as asked"), near=0.03),
     slips="""
-        spread = n + d + 1 + sigma**2 → spread = n + d + sigma**2
+        count + d + 1 + sigma**2 → count + d + sigma**2
             You took the mean of S² to be (n + d) / n. With d = 1 and n = 1 it is the mean of x⁴,
             which is 3.
-        spread = n + d + 1 + sigma**2 → spread = n + d - 1 + sigma**2
+        count + d + 1 + sigma**2 → count + d - 1 + sigma**2
             In S² the terms with twice the same coordinate have the mean of x⁴, 3, and not 1.
-        spread = n + d + 1 + sigma**2 → spread = n + sigma**2
+        count + d + 1 + sigma**2 → count + sigma**2
             You took S for the identity. That is its mean, and it scatters about it.
-        spread = n + d + 1 + sigma**2 → spread = n + d + 1
-            The noise in the targets asks for a shorter step.
-        spread = n + d + 1 + sigma**2 → spread = n + d + 1 + sigma
+        count + d + 1 + sigma**2 → count + d + 1
+            The noise in the targets is missing: it asks for a shorter step.
+        count + d + 1 + sigma**2 → count + d + 1 + sigma
             The variance of the noise counts, which is the square of `sigma`.
-        spread = n + d + 1 + sigma**2 → spread = n + d + 1 + d * sigma**2
-            The noise counts d-fold in your step. The error is divided by d, and so is the sum of
-            the squares of x.
-        spread = n + d + 1 + sigma**2 → spread = n + d + 1 + sigma**2 / d
-            The noise adds η² σ² / n for each coordinate; you divided by d once too often.
-        spread = n + d + 1 + sigma**2 → spread = n + d + 1 + n * sigma**2
-            The noise of n examples is averaged; in your step it does not become less with n.
+        count + d + 1 + sigma**2 → count + d + 1 + d * sigma**2
+            The noise counts d-fold for you. It adds η² d σ² / n to the squared length, and the
+            error is divided by d.
+        count + d + 1 + sigma**2 → count + d + 1 + sigma**2 / d
+            You divided the noise by d once too often.
+        count + d + 1 + sigma**2 → count + d + 1 + count * sigma**2
+            The noise of n examples is averaged; for you it does not become less with n.
         return step, → return step / n,
             That is the factor before the sum over the examples; the layer divides by n itself.
-        1 - step, → d * (1 - step),
-            The error is divided by d.
+        return step, 1 - step, 1 - 2 * step → return step, d * (1 - step), d - 2 * d * step
+        step**2 * later / n_asked → d * step**2 * later / n_asked
+            The error is the mean of the squares, divided by d.
         1 - step, → np.sqrt(1 - step),
             That is the root of the error; the mean of the squares is asked for.
+        1 - step, → 1 - step + sigma**2 / d,
+        later / n_asked → later / n_asked + sigma**2 / d
+            The noise of a new target is in your errors; the answer is compared with x · w.
         1 - step, → 1 - step + sigma**2,
-            The answer is compared with x · w, without noise.
+        later / n_asked → later / n_asked + sigma**2
+            A noise of σ² is added to your errors; the answer is compared with x · w, without noise.
         1 - step, → (1 - step) ** 2,
             That would be the error if S were the identity; its scatter adds to it.
-        step**2 * (n_asked + d + 1 + sigma**2) / n_asked → step**2
+        step**2 * later / n_asked → step**2
             That is what many examples lead to; with `n_asked` of them S still scatters.
-        step**2 * (n_asked + d + 1 + sigma**2) / n_asked → step**2 * spread / n_asked
+        step**2 * later / n_asked → step**2 * spread / n_asked
             In the last error n stands where it should be `n_asked`: above the line too.
-        step**2 * (n_asked + d + 1 + sigma**2) / n_asked → step**2 * (n_asked + d + 1) / n_asked
+        step**2 * later / n_asked → step**2 * (later - sigma**2) / n_asked
             In the last error the noise is missing.
-        sigma**2) / n_asked → sigma**2) / n
+        step**2 * later / n_asked → step**2 * later / n
             The layer divides by the number of examples that it is given.
-        = n / (n + d + 1 + sigma**2), *(1 - i / (i + d + 1 + sigma**2) for i in (n, n_asked))
+        1 - 2 * step + step**2 * later / n_asked → 1 - n_asked / later
             For the last error you took the best step for `n_asked` examples; the layer keeps the
             step that it has.
-        = n / (n + d + 1 + sigma**2), 1 - n / (n + d + 1 + sigma**2), 0.0
+        1 - 2 * step + step**2 * later / n_asked → 1 - step
+            The error is the same for you with any number of examples; it depends on their scatter.
+        1 - 2 * step + step**2 * later / n_asked → 0.0
             With more examples the error falls, and it does not go to 0: the step is too short.
     """,
 )
 def best_step(n: int, d: int, sigma: float, n_asked: int) -> tuple[float, float, float]:
     """The step of least error, that error, and the error with other numbers of examples."""
-    spread = n + d + 1 + sigma**2
+    spread, later = (count + d + 1 + sigma**2 for count in (n, n_asked))
     step = n / spread
-    later = 1 - 2 * step + step**2 * (n_asked + d + 1 + sigma**2) / n_asked
-    return step, 1 - step, later
+    return step, 1 - step, 1 - 2 * step + step**2 * later / n_asked
 
 
 def _points() -> Iterator[Case]:
@@ -232,11 +240,15 @@ def _points() -> Iterator[Case]:
     yield case(x=[[1, 0], [0, 0.001]], want=(4.0, 4 / 1.000001), why=thin)
     for seed, (n, d) in enumerate(((6, 3), (3, 5), (20, 4), (4, 4))):
         x = np.round(np.random.default_rng(seed).normal(size=(n, d)), 2)
-        yield case(x=x, why=f"{n} examples, d = {d}.")
+        why = f"{n} examples, d = {d}." + " Two eigenvalues are 0, but for rounding." * (n < d)
+        yield case(x=x, why=why)
     x = np.round(np.random.default_rng(9).normal(size=(5, 2)) @ [[1, 2, 0.5], [0, 1, -1]], 2)
     x[:, 2] = x[:, 0] + x[:, 1]
     tied = "One coordinate is the sum of the others: an eigenvalue is 0, but for rounding."
     yield case(x=x, why=tied)
+    for size in (1e4, 1e-6):
+        why = "What counts as 0 goes with the largest eigenvalue, whatever the unit of x is."
+        yield case(x=size * x, why=why)
     yield from promised(whole, x=integers(4, (4, 2)))
 
 
@@ -266,6 +278,9 @@ def _points() -> Iterator[Case]:
             You divided by n − 1, as for a variance; the layer divides by n.
         x.T @ x / len(x) → (x - x.mean(0)).T @ (x - x.mean(0)) / len(x)
             The examples were centred first, and the layer does not do that.
+        x.T @ x / len(x) → (x - x.mean(0)).T @ (x - x.mean(0)) / max(len(x) - 1, 1)
+            That is the covariance of the examples. The layer neither centres them nor divides by
+            n − 1.
         curvature = np.linalg.eigvalsh(x.T @ x / len(x)) → curvature = np.sqrt(np.abs($))
             Those are singular values; λ is their square, divided by n.
         curvature = np.linalg.eigvalsh(x.T @ x / len(x)) → curvature = np.diag(x.T @ x / len(x))
@@ -290,6 +305,8 @@ def _points() -> Iterator[Case]:
             That step suits the flattest direction alone; the steepest one overshoots or diverges.
         return 2 / top → return 2 / curvature.min()
             The largest eigenvalue is the first to overshoot, and not the least.
+        > 1e-9 * curvature.max() → > 1e-9
+            Your threshold is one number for all data; it should go with the largest eigenvalue.
         > 1e-9 * curvature.max() → > 1e-5 * curvature.max()
             You left out an eigenvalue that is small and counts: only below 10⁻⁹ of the largest
             it is 0.

@@ -20,8 +20,6 @@ Array = np.ndarray
 def _evidence() -> Iterator[Case]:
     one = "With d = 1: XᵀX + σ² = 5 + 4, Xᵀy = 9, so w has the mean 1 and the variance 4 / 9."
     yield case(x=[[1], [2]], y=[1.0, 4], q=[3.0], sigma=2.0, want=(3.0, 4.0), why=one)
-    none = "Without examples the mean is 0 and the variance q · q."
-    yield case(x=np.zeros((0, 2)), y=np.zeros(0), q=[1.0, 3], sigma=0.5, want=(0, 10), why=none)
     beside = "The question is orthogonal to the example: nothing is learnt about it."
     yield case(x=[[1, 1]], y=[4.0], q=[1.0, -1], sigma=0.5, want=(0.0, 2.0), why=beside)
     few = "One example, two coordinates: x · x + σ² = 2.25, and σ² lets the matrix be inverted."
@@ -35,8 +33,14 @@ def _evidence() -> Iterator[Case]:
         q = np.round(rng.normal(size=d), 2)
         why = f"{n} examples, d = {d}: XᵀX + σ² times the identity is the matrix to be inverted."
         yield case(x=x, y=y, q=q, sigma=sigma, why=why)
+    none = "Without examples the mean is 0 and the variance q · q."
+    yield case(x=np.zeros((0, 2)), y=np.zeros(0), q=[1.0, 3], sigma=0.5, want=(0, 10), why=none)
     given: dict[str, Any] = {"x": integers(1, (4, 3)), "y": integers(2, (4,))}
     yield from promised(whole, **given, q=integers(4, (3,)), sigma=2.0)
+
+
+def _scatter(x: Array, y: Array, matrix: Array) -> float:
+    return float(np.mean((y - x @ np.linalg.solve(matrix, x.T @ y)) ** 2))
 
 
 @exercise(
@@ -53,6 +57,9 @@ def _evidence() -> Iterator[Case]:
     slips="""
         x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + sigma * np.eye(len(q))
             λ is the variance of the noise, the square of `sigma`.
+        x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + sigma * np.eye(len(q))
+        sigma**2 * (pulls @ q) → sigma * (pulls @ q)
+            `sigma` stands for the variance of the noise in both numbers; it is its root.
         x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + len(x) * sigma**2 * np.eye(len(q))
             λ = n σ²: XᵀX is a sum over the examples here, and not a mean.
         x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + np.eye(len(q)) / sigma**2
@@ -73,6 +80,10 @@ def _evidence() -> Iterator[Case]:
             The targets were centred first; the model has no constant.
         return pulls @ (x.T @ y) → return pulls @ (x.T @ y) / sigma**2
             The mean is divided by σ² once more.
+        return pulls @ (x.T @ y) → return sigma**2 * pulls @ (x.T @ y)
+            The mean is multiplied by σ². If the matrix is XᵀX / σ² + I, divide Xᵀy by σ² as well.
+        sigma**2 * (pulls @ q) → _scatter(x, y, matrix) * (pulls @ q)
+            You estimated the noise from the residuals. It is known, so the targets do not enter.
         sigma**2 * (pulls @ q) → pulls @ q
             The variance lacks the factor σ².
         sigma**2 * (pulls @ q) → sigma * (pulls @ q)
