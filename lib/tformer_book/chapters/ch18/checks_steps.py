@@ -49,11 +49,10 @@ def _questions() -> Iterator[Case]:
         q = np.round(rng.normal(size=d), 2)
         yield case(x=x, y=y, q=q, eta=0.3, why="The first answer is not 0, so layer 2 differs.")
     rounded = (
-        "In exact numbers the first answer is 0. Rounding leaves some 10⁻¹⁷ of it, which is below "
-        "10⁻⁹ and counts as 0."
+        "The first answer is 5 · 10⁻¹³, as rounding might leave it. After layer 2 the answers differ "
+        "by less than 10⁻⁹, which counts as no difference."
     )
-    x = [[0.1, 0.7], [0.2, 0.1], [0.3, 0.4]]
-    yield case(x=x, y=[0.1, 0.4, -0.3], q=[1.0, 0.0], eta=0.7, why=rounded)
+    yield case(x=chain, y=[1e-12, 1.0], q=[1.0, 0.0], eta=1.0, why=rounded)
     small = "A small step: the answers differ by less than 10⁻⁶, and by more than 10⁻⁹."
     yield case(x=[[1, 2], [2, 1]], y=[3.0, 1], q=[0.5, 0.5], eta=1e-4, why=small)
     given: dict[str, Any] = {"x": integers(8, (3, 2)), "y": integers(9, (3,))}
