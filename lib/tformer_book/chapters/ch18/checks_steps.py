@@ -48,11 +48,12 @@ def _questions() -> Iterator[Case]:
         x, y = np.round(rng.normal(size=(n, d)), 2), np.round(rng.normal(size=n), 2)
         q = np.round(rng.normal(size=d), 2)
         yield case(x=x, y=y, q=q, eta=0.3, why="The first answer is not 0, so layer 2 differs.")
-    rounded = (
-        "The first answer is 5 · 10⁻¹³, as rounding might leave it. After layer 2 the answers differ "
-        "by less than 10⁻⁹, which counts as no difference."
+    tiny = (
+        "The first answer is about 3 · 10⁻¹³, as rounding might leave it. After layer 2 the answers "
+        "differ by less than 10⁻⁹, which counts as no difference."
     )
-    yield case(x=chain, y=[1e-12, 1.0], q=[1.0, 0.0], eta=1.0, why=rounded)
+    x = [[1, 1], [1, 2], [1, -1]]
+    yield case(x=x, y=[1.0, 1.0, -2 + 1e-12], q=[1.0, 0.0], eta=0.7, why=tiny)
     small = "A small step: the answers differ by less than 10⁻⁶, and by more than 10⁻⁹."
     yield case(x=[[1, 2], [2, 1]], y=[3.0, 1], q=[0.5, 0.5], eta=1e-4, why=small)
     given: dict[str, Any] = {"x": integers(8, (3, 2)), "y": integers(9, (3,))}
