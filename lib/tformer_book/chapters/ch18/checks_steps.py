@@ -49,7 +49,7 @@ def _questions() -> Iterator[Case]:
         q = np.round(rng.normal(size=d), 2)
         yield case(x=x, y=y, q=q, eta=0.3, why="The first answer is not 0, so layer 2 differs.")
     tiny = (
-        "The first answer is about 3 · 10⁻¹³, as rounding might leave it. After layer 2 the answers "
+        "The first answer is 2 · 10⁻¹³, as rounding might leave it. After layer 2 the answers "
         "differ by less than 10⁻⁹, which counts as no difference."
     )
     x = [[1, 1], [1, 2], [1, -1]]
