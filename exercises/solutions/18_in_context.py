@@ -50,7 +50,6 @@ hint("18.1")
 # changed it. n, d and m are 1 or more.
 # ```
 
-
 # %%
 def layer(e, d, eta):
     """The tokens after one layer of linear attention: (n + 1, d + m)."""
@@ -87,7 +86,6 @@ check("18.1", layer)
 # question begins with the residual 0, and its answer is its last residual with the sign reversed.
 # There may be fewer examples than numbers in x.
 # ```
-
 
 # %%
 def read_weight(stack, examples, d):
@@ -131,7 +129,6 @@ check("18.2", read_weight)
 # return 0 three times. A difference below $10^{-9}$ comes from rounding and counts as none. n and d
 # are at most 6.
 # ```
-
 
 # %%
 def differ(x, y, q, eta):
@@ -179,7 +176,6 @@ check("18.3", differ)
 # digits.
 # ```
 
-
 # %%
 def best_step(n, d, sigma, n_asked):
     """Best step, its error, its error with n_asked: three floats."""
@@ -221,7 +217,6 @@ check("18.4", best_step)
 # compared.
 # ```
 
-
 # %%
 def steps(x):
     """The bound of η, and the best η for many layers: two floats."""
@@ -260,7 +255,6 @@ check("18.5", steps)
 # counted. n may be 0, and it may be smaller than d.
 # ```
 
-
 # %%
 def posterior(x, y, q, sigma):
     """Mean and variance of q · w given the examples: two floats."""
@@ -289,9 +283,9 @@ check("18.6", posterior)
 # :nonumber:
 #
 # A document has T words, given by ids. An id below V is a known word, and row id of `table`, of
-# shape `(V, d)`, is its vector. Each larger id is a nonce word. The first nonce word that appears
-# in the document gets row 0 of `fresh`, the next *different* one row 1, and so on. It keeps its
-# vector throughout the document, and the ids of nonce words mean nothing else. The embedding is
+# shape `(V, d)`, is its vector. Every id from V on is a nonce word. The first nonce word that
+# appears in the document gets row 0 of `fresh`, the next *different* one row 1, and so on. It keeps
+# its vector throughout the document, and the ids of nonce words mean nothing else. The embedding is
 # tied: the logit of a word is the dot product of its vector with the state `h`, of shape `(d,)`.
 #
 # Write `born(ids, table, fresh, h)`. Return two arrays: the different ids of the document in the
@@ -300,14 +294,15 @@ check("18.6", posterior)
 # as large as 1000.
 # ```
 
-
 # %%
 def born(ids, table, fresh, h):
     """Different ids as they appear, and their probabilities: two arrays."""
     ### BEGIN SOLUTION
     words = list(dict.fromkeys(ids.tolist()))  # in order, each once
-    nonce = [word for word in words if word >= len(table)]
-    logits = np.array([h @ (fresh[nonce.index(w)] if w in nonce else table[w]) for w in words])
+    rows = iter(fresh)
+    known = len(table)
+    vectors = [table[w] if w < known else next(rows) for w in words]
+    logits = np.array(vectors) @ h
     terms = np.exp(logits - logits.max())
     return np.array(words), terms / terms.sum()
     ### END SOLUTION
@@ -339,7 +334,6 @@ check("18.7", born)
 # there, its derivative by log N; and the slope of p at the same size. Logarithms are natural. Four
 # digits are compared.
 # ```
-
 
 # %%
 def emerges(c, alpha, k, level):
