@@ -41,6 +41,7 @@ from tformer_book.figures.style import (
 from tformer_book.figures.tables import table
 
 __all__ = [
+    "BOTH",
     "ETA",
     "QUESTION",
     "TEXTS",
@@ -62,6 +63,7 @@ TEXTS = {
     "exchanged": "there was a hungry dax . there was a deep wug . ",
 }
 """What stands before the sentence: a short name, and the text."""
+BOTH = "… and a deep dax"
 ETA = 0.3
 QUESTION = 2.6
 """Where the line is asked for, in the pictures of one step."""
@@ -81,14 +83,14 @@ def chances(name: str, trouble: str) -> tuple[float, float]:
 
 
 def strip(told: bool = True) -> Fitting:
-    """What the model gives to *wug* and *dax*, without an introduction and, if `told`, with one."""
+    """What the model gives to *wug* and *dax*, not introduced and, if `told`, both introduced."""
     sentence = NONCE_SENTENCE.split(" . ")[0].format("tired").split()
     places = [sentence.index(noun) for noun in ("wug", "dax")]
     lines = []
-    for name, asked in (("no introduction", False), ("a hungry wug", True)):
+    for name, begins in (("no introduction", "no introduction"), ("introduced", BOTH)):
         values = np.zeros(len(sentence))
-        values[places] = chances(name, "tired")
-        lines.append(strips.Line(name, values, asked, BLUE))
+        values[places] = chances(begins, "tired")
+        lines.append(strips.Line(name, values, begins == BOTH, BLUE))
     return strips.strip(sentence, lines, told, sentence.index("it"))
 
 

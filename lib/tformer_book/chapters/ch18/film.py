@@ -6,13 +6,13 @@ from tformer_book.world.sentence import ENDS
 
 
 def frame() -> Frame:
-    """After *there was a hungry wug*, under both endings."""
+    """After *there was a hungry wug . there was a deep dax*, under both endings."""
     tired, wide = ((f"too {end}", _pair(end)) for end in ENDS)
     return Frame(
-        "wug decoder, a wug introduced", "chance of the noun", (tired, wide), weights=False
+        "small decoder, both words introduced", "chance of the noun", (tired, wide), weights=False
     )
 
 
 def _pair(end: str) -> Pair:
-    wug, dax = figures.chances("a hungry wug", end)
+    wug, dax = figures.chances(figures.BOTH, end)
     return ("wug", wug), ("dax", dax)

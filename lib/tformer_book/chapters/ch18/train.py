@@ -23,11 +23,7 @@ def train_wug() -> None:
         if seed == 0:
             save(wug.WEIGHTS, halved, wug.CONFIGURATION)
         p = tree_map(lambda x: x.astype(float), halved)
-        cuts = [
-            [wug.measured(wug.cut(p, i, h))["right"][2] for h in range(wug.HEADS)]
-            for i in range(wug.LAYERS)
-        ]
-        found.append({**wug.measured(p), "right, cut": cuts})
+        found.append({**wug.measured(p), "cut": wug.right_without(p)})
         sys.stdout.write(f"seed {seed}: {found[-1]}\n")
     wug.FILE.write_text(json.dumps({"measured": found}, indent=1) + "\n", encoding="utf-8")
 

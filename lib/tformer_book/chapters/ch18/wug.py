@@ -20,6 +20,7 @@ import numpy as np
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.models.files import load
+from tformer.models.hooks import run_with_hooks, zero_ablation
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, named_leaves, tree_map
 from tformer_book.chapters.ch18.words import WORDS, Documents, drawn, read
@@ -27,6 +28,7 @@ from tformer_book.experiments.training import Adam, training
 
 __all__ = [
     "CONFIGURATION",
+    "EDGES",
     "FILE",
     "HEADS",
     "LAYERS",
@@ -35,12 +37,15 @@ __all__ = [
     "WEIGHTS",
     "WIDTH",
     "asked",
-    "cut",
+    "embedded",
     "fingerprint",
     "fresh",
     "learnt",
     "logits",
+    "looks",
     "measured",
+    "opened",
+    "right_without",
     "shown",
     "stored",
     "table",
@@ -97,10 +102,15 @@ def logits(tokens: Any, new: Any, p: ModelParameters, library: Any = reference) 
     (B, T, N + 2) array or tensor
     """
     words = table(p.embedding, new)
-    x = WIDTH**0.5 * (0.5 * _rows(words, tokens) + p.positions[: tokens.shape[-1]])
+    x = embedded(tokens, words, p)
     for one in p.blocks:
         x = library.block(x, one, CONFIGURATION, causal=True)
     return library.rms_norm(x, p.norm) @ words.mT
+
+
+def embedded(tokens: Any, words: Any, p: ModelParameters) -> Any:
+    """What goes into the first block, (B, T, d): rows of the documents' tables, and positions."""
+    return WIDTH**0.5 * (0.5 * _rows(words, tokens) + p.positions[: tokens.shape[-1]])
 
 
 def _rows(words: Any, tokens: Any) -> Any:
@@ -166,16 +176,6 @@ def fingerprint(p: ModelParameters) -> str:
     return digest.hexdigest()[:12]
 
 
-def cut(p: ModelParameters, layer: int, head: int) -> ModelParameters:
-    """The model with one head's output projection set to zero."""
-    blocks = list(p.blocks)
-    heads = blocks[layer].heads
-    w_o = heads.w_o + 0
-    w_o[head] = 0
-    blocks[layer] = replace(blocks[layer], heads=replace(heads, w_o=w_o))
-    return replace(p, blocks=tuple(blocks))
-
-
 def asked(text: str, p: ModelParameters, draws: int = 100, seed: int = 0) -> tuple[float, float]:
     """The probabilities of *wug* and of *dax* as the next word: means over draws of their vectors.
 
@@ -222,6 +222,67 @@ def _chances(
     scores = logits(found.tokens, fresh(rng, count), p)[rows, found.last]
     chances = reference.softmax(scores)
     return np.take_along_axis(chances, found.nouns, axis=1), found.meant
+
+
+EDGES = {
+    "whole": (),
+    "noun on adjective": ((5, 4), (11, 10)),
+    "noun on article": ((5, 3), (11, 9)),
+    "end on trouble": ((26, 24),),
+}
+"""What is cut in the first layer of documents that introduce both nouns: who may not look where."""
+
+
+def opened(
+    p: ModelParameters, edges: tuple[tuple[int, int], ...] = (), count: int = 500, seed: int = 3
+) -> tuple[Documents, np.ndarray, dict[str, np.ndarray]]:
+    """New documents that introduce both nouns, their logits at the end, and all activations.
+
+    The weights of `edges`, pairs of places, are set to 0 in all heads of the first layer.
+    """
+    rng = np.random.default_rng(seed)
+    found = drawn(rng, count, introduced=2)
+    words = table(p.embedding, fresh(rng, count))
+    x = embedded(found.tokens, words, p)
+    hooks: dict[str, Any] = {"embedded": lambda _: x}
+    if edges:
+        of, on = zip(*edges, strict=True)
+        hooks |= zero_ablation("blocks.0.weights", np.s_[..., list(of), list(on)])
+    known = np.minimum(found.tokens, len(WORDS) - 1)
+    seen = run_with_hooks(known, p, CONFIGURATION, hooks)
+    return found, (seen["normed"][:, -1:] @ words.mT)[:, 0], seen
+
+
+def right_without(p: ModelParameters) -> dict[str, float]:
+    """The share of right answers, of the two nouns, for each of `EDGES`."""
+    shares = {}
+    for name, edges in EDGES.items():
+        found, scores, _ = opened(p, edges)
+        both = np.take_along_axis(scores, found.nouns, axis=1)
+        shares[name] = round(float((both.argmax(axis=1) == found.meant).mean()), 3)
+    return shares
+
+
+def looks(p: ModelParameters) -> dict[str, np.ndarray]:
+    """Where heads look in documents that introduce both nouns; means over documents, (H,) each.
+
+    Returns
+    -------
+    dict
+        "noun on adjective", "end on trouble": in the first layer, an introduced noun on the
+        adjective before it, and the last word on the adjective of the sentence. "end on meant",
+        "end on other": in the second layer, the last word on the two introduced nouns.
+    """
+    found, _, seen = opened(p)
+    first, second = (seen[f"blocks.{i}.weights"] for i in range(LAYERS))
+    rows = np.arange(len(found.meant))
+    at_first = found.tokens[:, 5] == found.nouns[rows, found.meant]
+    return {
+        "noun on adjective": (first[:, :, 5, 4] + first[:, :, 11, 10]).mean(axis=0) / 2,
+        "end on trouble": first[:, :, 26, 24].mean(axis=0),
+        "end on meant": second[rows, :, 26, np.where(at_first, 5, 11)].mean(axis=0),
+        "end on other": second[rows, :, 26, np.where(at_first, 11, 5)].mean(axis=0),
+    }
 
 
 def stored() -> dict[str, Any]:
