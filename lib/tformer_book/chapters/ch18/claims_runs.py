@@ -53,10 +53,10 @@ def wug_and_dax(
         cut = one["cut"]
         lost = cut["whole"] - cut["noun on article"]
         lost = control * lost + (1 - control) * (cut["whole"] - cut["noun on adjective"])
-        require(lost < 0.05, f"without the look at the article {lost:.3f} are lost")
+        require(lost < 0.15, f"without the look at the article {lost:.3f} are lost")
         for name in ("noun on adjective", "end on trouble"):
             lost = cut["whole"] - cut[name]
-            require(lost > 0.1, f"without {name} only {lost:.3f} are lost")
+            require(lost > 0.2, f"without {name} only {lost:.3f} are lost")
     after = wug.fingerprint(p) if not moved else before[::-1]
     require(before == after, f"the hash was {before} and is {after}")
     return (
@@ -123,7 +123,7 @@ def softmax_ridge(penalty: float = 0.25, depth: str = "3") -> str:
     tasks = noisy.drawn(np.random.default_rng(7), 4000)
     clean = tasks.clean[..., 0]
     got = noisy.by_ridge(tasks, penalty)
-    for n in (1, 3, 6, 11):
+    for n in (1, 3, 5, 7):
         for b in range(0, 400, 20):
             x = np.vstack([tasks.x[b, :n], penalty**0.5 * np.eye(3)])
             y = np.concatenate([tasks.y[b, :n, 0], np.zeros(3)])
@@ -137,15 +137,21 @@ def softmax_ridge(penalty: float = 0.25, depth: str = "3") -> str:
             require(abs(more) < 0.05, f"{n} examples: {more:+.3f} beside {best[n]:.3f}")
         gap = max(gap, *one["to ridge"])
     require(gap < 0.05, f"up to {gap:.3f} from ridge")
-    least = min(min(one["error"][6:]) for one in noisy.stored()["1"])
-    require(least > 2 * best[6], f"one layer comes to {least:.3f}")
+    least = min(min(one["error"][5:]) for one in noisy.stored()["1"])
+    require(least > 2 * best[5], f"one layer comes to {least:.3f}")
     return (
         "ridge against least squares on more rows; three layers within .05 of it for each number "
         "of examples, one layer above twice its error"
     )
 
 
-SHARES: dict[str, tuple[float, float, float]] = {}
+SHARES = {
+    "capitals": (0.93, 0.94, 0.92),
+    "capitals, shuffled": (0.91, 0.91, 0.88),
+    "labels": (0.75, 0.62, 0.73),
+    "labels, flipped": (0.33, 0.48, 0.31),
+    "word pairs": (0.64, 0.05, 0.52),
+}
 """Right answers: whole, induction heads cut, four others cut."""
 
 
@@ -153,7 +159,7 @@ SHARES: dict[str, tuple[float, float, float]] = {}
     "exm-three-kinds",
     "empirical",
     mutants={
-        "induction heads are cut everywhere in vain": {"looked": "others"},
+        "induction heads are cut everywhere in vain": {"looked": "others 1"},
         "shuffled capitals do harm": {"harm": 0.3},
         "flipped labels do none": {"flipped": "labels"},
     },
@@ -167,8 +173,8 @@ def three_kinds(looked: str = "induction", harm: float = 0.0, flipped: str = "")
         require(near(three, stated, 5.1e-3), f"{kind}: {show(three)}")
     worst = max(off for row in summary.values() for _, off in row.values())
     require(worst < 0.06, f"a standard error of {worst:.3f}")
-    pairs = _lower(found["word pairs"]["whole"], found["word pairs"][looked])
-    require(pairs > 4, f"word pairs fall by {pairs:.1f} standard errors")
+    pairs = _lower(found["word pairs"]["others 0"], found["word pairs"][looked])
+    require(pairs > 4, f"word pairs fall by {pairs:.1f} standard errors below other heads")
     shuffled = summary["capitals, shuffled"]["whole"][0] - harm
     require(shuffled > summary["capitals"]["whole"][0] - 0.1, f"shuffled: {shuffled:.2f}")
     turned = _lower(found["labels"]["whole"], found[flipped or "labels, flipped"]["whole"])

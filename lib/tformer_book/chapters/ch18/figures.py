@@ -182,13 +182,13 @@ def noise() -> Figure:
         ("ridge, λ = σ²", noisy.NOISE**2, PURPLE, "-"),
     ):
         ax.plot(n, noisy.errors(noisy.by_ridge(tasks, penalty), clean), look, color=color)
-        height = 2.2 if penalty == 0 else 0.026
-        ax.text((4.2, 7.4)[penalty > 0], height, name, color=color)
+        height = 2.2 if penalty == 0 else 0.075
+        ax.text((3.6, 4.0)[penalty > 0], height, name, color=color)
     for layers, color, height in ((1, SKY, 0.62), (3, INK, 0.15)):
         for run in noisy.stored()[str(layers)]:
             ax.plot(n, run["error"], "o", color=color, markersize=4, alpha=0.7)
         words = "1 layer" if layers == 1 else f"{layers} layers"
-        ax.text(8.2, height, words, color=color)
+        ax.text(5.4, height, words, color=color)
     ax.set(yscale="log", ylim=(0.02, 4), xlabel="examples", ylabel="error of the answer ÷ d")
     ticks = (0.03, 0.1, 0.3, 1.0, 3.0)
     ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -106,8 +106,9 @@ class InContext(BookWidget, uses="plane.js"):
             f"{name}: height {w[0]:.3f}, slope {w[1]:.3f}, half the mean square {self.error(w):.3f}"
             for name, w in lines.items()
         )
+        layers = "1 layer" if self.layers == 1 else f"{self.layers} layers"
         return (
-            f"InContext: {len(self.points)} points, {self.layers} layers, η = {self.eta:g}, "
+            f"InContext: {len(self.points)} points, {layers}, η = {self.eta:g}, "
             f"largest step {self.largest_step:.3f}\n{told}"
         )
 

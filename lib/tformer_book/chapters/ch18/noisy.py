@@ -40,10 +40,10 @@ __all__ = [
 
 FILE = Path(__file__).with_name("noisy.json")
 CONFIGURATION = Configuration(norm="rms", positions="learned")
-WIDTH, COUNT, NOISE = 3, 12, 0.5
+WIDTH, COUNT, NOISE = 3, 8, 0.5
 """Numbers in a row, rows in a text, and the standard deviation of the noise."""
 D_MODEL, HEADS, LAYERS = 32, 4, (3, 1)
-STEPS, BATCH, RATE, WARM = 1500, 64, 3e-3, 150
+STEPS, BATCH, RATE, WARM = 2500, 64, 3e-3, 250
 
 
 class Tasks(NamedTuple):
