@@ -40,23 +40,23 @@ hint("18.1")
 # :nonumber:
 #
 # Tokens are rows $(x, r)$: first the d numbers of x, then m numbers r, the residual. The first n
-# rows are examples, the last row is the question. In a layer of linear attention all tokens ask:
-# queries and keys are the vectors x, and values are the residuals with the sign reversed. Scores
-# are dot products, without softmax or scale. The question is never a key. What comes out is
-# multiplied by η / n and added to the residuals, and the vectors x stay.
+# rows are examples. The others are questions, one or more, and each should be answered as if it
+# were alone. In a layer of linear attention all tokens ask: queries and keys are the vectors x, and
+# values are the residuals with the sign reversed. Scores are dot products, without softmax or
+# scale. A question is never a key. What comes out is multiplied by η / n and added to the
+# residuals, and the vectors x stay.
 #
-# Write `layer(e, d, eta)` for tokens `e` of shape `(n + 1, d + m)`. Return the tokens after the
-# layer, of the same shape. The question's residual need not be 0: layers before this one may have
-# changed it. n, d and m are 1 or more.
+# Write `layer(e, n, d, eta)` for tokens `e` of shape `(n + number of questions, d + m)`. Return the
+# tokens after the layer, of the same shape. A question's residual need not be 0: layers before this
+# one may have changed it. n, d and m are 1 or more.
 # ```
 
 # %%
-def layer(e, d, eta):
-    """The tokens after one layer of linear attention: (n + 1, d + m)."""
+def layer(e, n, d, eta):
+    """The tokens after one layer of linear attention: same shape."""
     ### BEGIN SOLUTION
     x, r = e[:, :d], e[:, d:]
-    n = len(e) - 1
-    scores = x @ x[:n].T  # (n + 1, n): the question is no key
+    scores = x @ x[:n].T  # no question is a key
     return np.hstack([x, r - eta / n * scores @ r[:n]])
     ### END SOLUTION
 
@@ -80,11 +80,12 @@ check("18.1", layer)
 # question. So a weight can be read from answers alone: which questions will you ask?
 #
 # Write `read_weight(stack, examples, d)`. `stack` is a function from tokens of shape
-# `(n + 1, d + m)`, as in exercise 18.1, to the tokens after all its layers, in the same shape. How
-# many layers it has and how large their steps are is unknown. `examples` has the shape
-# `(n, d + m)`. Return W, of shape `(d, m)`, so that the stack answers any question x with x W. A
-# question begins with the residual 0, and its answer is its last residual with the sign reversed.
-# There may be fewer examples than numbers in x.
+# `(n + 1, d + m)`, examples and one question, to the tokens after all its layers, in the same
+# shape. It takes the last row for the question and all others for examples. How many layers it has
+# and how large their steps are is unknown. `examples` has the shape `(n, d + m)`. Return W, of
+# shape `(d, m)`, so that the stack answers any question x with x W. A question begins with the
+# residual 0, and its answer is its last residual with the sign reversed. There may be fewer
+# examples than numbers in x.
 # ```
 
 # %%
@@ -117,11 +118,11 @@ check("18.2", read_weight)
 # :label: ex-18-3
 # :nonumber:
 #
-# Two stacks are built from the layer of exercise 18.1, with m = 1. In the first all is as it should
-# be. In the second a layer lets the question be a key as well, for all tokens, with its own
-# residual as its value; it still divides by n, the number of examples. Both start with the
-# residuals y for the examples and 0 for the question. Predict which layer is the first after which
-# their answers differ. It depends on the data. Does it depend on the step?
+# Two stacks are built from the layer of exercise 18.1, with m = 1 and one question. In the first
+# all is as it should be. In the second a layer lets the question be a key as well, for all tokens,
+# with its own residual as its value; it still divides by n, the number of examples. Both start with
+# the residuals y for the examples and 0 for the question. Predict which layer is the first after
+# which their answers differ. It depends on the data. Does it depend on the step?
 #
 # Write `differ(x, y, q, eta)` for `x` of shape `(n, d)`, `y` of shape `(n,)`, a question `q` of
 # shape `(d,)` and a step `eta` above 0. Return three numbers: that layer, counted from 1, the
@@ -163,28 +164,31 @@ check("18.3", differ)
 # :label: ex-18-4
 # :nonumber:
 #
-# A task is drawn: w and all vectors x have independent coordinates from N(0, 1), and the n targets
-# are $y_i = x_i \cdot w + \sigma \varepsilon_i$ with independent $\varepsilon_i$ from N(0, 1). One
-# layer makes one step of size η, which leads from 0 to $w_1$, and answers a new question x. The
-# error is the mean of $(x \cdot w_1 - x \cdot w)^2$ over tasks and questions, divided by d. Derive
-# the best η. Then predict what happens if this layer is asked with more examples than it was made
-# for: does the error go to 0?
+# A task is drawn: the coordinates of w are independent and from N(0, 1), those of all vectors x
+# from $N(0, s^2)$, and the n targets are $y_i = x_i \cdot w + \sigma \varepsilon_i$ with
+# independent $\varepsilon_i$ from N(0, 1). One layer makes one step of size η, which leads from 0
+# to $w_1$, and answers a new question x. The error is the mean of $(x \cdot w_1 - x \cdot w)^2$
+# over tasks and questions, divided by d. The chapter has s = 1. Predict how the best η changes if
+# all x are twice as large. And does the error go to 0 if this layer is asked with ever more
+# examples?
 #
-# Write `best_step(n, d, sigma, n_asked)`. Return three numbers: the step of least error for n
+# Write `best_step(n, d, sigma, s, n_asked)`. Return three numbers: the step of least error for n
 # examples, that error, and the error of the same step with `n_asked` examples. The layer divides by
-# the number of examples that it is given. `sigma` may be 0. Exact values are asked for, to six
-# digits.
+# the number of examples that it is given. `sigma` may be 0, and s is above 0. Exact values are
+# asked for, to six digits.
 # ```
 
 # %%
-def best_step(n, d, sigma, n_asked):
+def best_step(n, d, sigma, s, n_asked):
     """Best step, its error, its error with n_asked: three floats."""
-
     ### BEGIN SOLUTION
-    def error(step, n):
-        return 1 - 2 * step + step**2 * (n + d + 1 + sigma**2) / n
+    def bend(n):  # the coefficient of step², divided by s²
+        return (s**4 * (n + d + 1) + s**2 * sigma**2) / n
 
-    step = n / (n + d + 1 + sigma**2)
+    def error(step, n):
+        return s**2 * (1 - 2 * s**2 * step + bend(n) * step**2)
+
+    step = s**2 / bend(n)
     return step, error(step, n), error(step, n_asked)
     ### END SOLUTION
 
@@ -193,11 +197,11 @@ def best_step(n, d, sigma, n_asked):
 check("18.4", best_step)
 
 # %% [markdown] exercise="why"
-# With S = XᵀX / n the step gives w₁ = η (S w + Xᵀε σ / n). The mean of S is the identity, the mean
-# of S² is (n + d + 1) / n times the identity, and the noise brings σ² / n. So the error is 1 − 2η +
-# η² (n + d + 1 + σ²) / n. With few examples S varies much, and the step has to be short. A layer
-# that has learnt this short step keeps it: with ever more examples its error falls to (1 − η)² and
-# no further.
+# With S = XᵀX / n the step gives w₁ = η (S w + Xᵀε σ / n). The mean of S is s² times the identity,
+# that of S² is s⁴ (n + d + 1) / n times it, and the noise brings s² σ² / n. The question's own size
+# brings one more s². If x doubles and there is no noise, the best η is a quarter: a step that was
+# learnt for one unit is wrong in another. A layer that has learnt a short step keeps it. With ever
+# more examples its error falls to s² (1 − η s²)² and no further.
 
 # %% [markdown]
 # ## 18.5 The largest step

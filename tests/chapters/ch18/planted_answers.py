@@ -5,43 +5,47 @@ import scipy.optimize
 import torch
 
 
-def _layer_by_loops(e, d, eta):
+def _layer_by_loops(e, n, d, eta):
     out = [[float(number) for number in row] for row in e]
-    examples = e[:-1]
     for t, query in enumerate(e):
-        for key in examples:
+        for key in e[:n]:
             score = sum(a * b for a, b in zip(query[:d], key[:d], strict=True))
             for j in range(d, len(query)):
-                out[t][j] -= eta / len(examples) * score * key[j]
+                out[t][j] -= eta / n * score * key[j]
     return out
 
 
-def _layer_by_a_gradient(e, d, eta):
+def _layer_by_a_gradient(e, n, d, eta):
     x, r = e[:, :d], e[:, d:]
     new = np.array(e, dtype=float)
-    new[:, d:] = r - x @ (eta * x[:-1].T @ r[:-1] / (len(e) - 1))
+    new[:, d:] = r - x @ (eta * x[:n].T @ r[:n] / n)
     return new
 
 
-def _layer_in_torch(e, d, eta):
+def _layer_in_torch(e, n, d, eta):
     rows = torch.tensor(np.asarray(e, dtype=float))
     x, r = rows[:, :d], rows[:, d:]
-    mask = torch.ones(len(rows), dtype=torch.float64)
-    mask[-1] = 0
-    out = (x @ x.T * mask) @ r
-    return torch.cat([x, r - eta / (len(rows) - 1) * out], dim=1).numpy()
+    mask = torch.arange(len(rows)) < n
+    return torch.cat([x, r - eta / n * (x @ x.T * mask) @ r], dim=1)
 
 
-def _layer_in_place(e, d, eta):
-    e[:, d:] -= eta / (len(e) - 1) * e[:, :d] @ e[:-1, :d].T @ e[:-1, d:]
+def _layer_in_place(e, n, d, eta):
+    e[:, d:] -= eta / n * e[:, :d] @ e[:n, :d].T @ e[:n, d:]
     return e
 
 
-def _layer_of_a_copy(e, d, eta):
+def _layer_of_a_copy(e, n, d, eta):
     """Writes the residuals into a copy, which stays whole if whole numbers came."""
     new = e.copy()
-    new[:, d:] = e[:, d:] - eta / (len(e) - 1) * e[:, :d] @ e[:-1, :d].T @ e[:-1, d:]
+    new[:, d:] = e[:, d:] - eta / n * e[:, :d] @ e[:n, :d].T @ e[:n, d:]
     return new
+
+
+def _layer_of_the_page(e, n, d, eta):
+    """The chapter's listing, for one question."""
+    x, r = e[:, :d], e[:, d:]
+    scores = x @ x[:-1].T
+    return np.hstack([x, r - eta / (len(e) - 1) * scores @ r[:-1]])
 
 
 def _weight_by_random_questions(stack, examples, d):
@@ -112,12 +116,13 @@ def _differ_by_many_layers(x, y, q, eta):
     return np.zeros(3)
 
 
-def _best_step_by_search(n, d, sigma, n_asked):
+def _best_step_by_search(n, d, sigma, s, n_asked):
     def error(step, n):
         # bias, scatter of S = XᵀX / n, and noise, each for a coordinate
-        return (1 - step) ** 2 + step**2 * ((d + 1) / n + sigma**2 / n)
+        bias, scatter = (1 - s**2 * step) ** 2, s**4 * step**2 * (d + 1) / n
+        return s**2 * (bias + scatter + s**2 * step**2 * sigma**2 / n)
 
-    step = scipy.optimize.minimize_scalar(lambda s: error(s, n), tol=1e-14).x
+    step = scipy.optimize.minimize_scalar(lambda u: error(u, n), tol=1e-14).x
     return [step, error(step, n), error(step, n_asked)]
 
 
@@ -212,6 +217,7 @@ MUTANTS = {
     "18.1": {
         "changes the e it was given": _layer_in_place,
         "goes wrong only where whole numbers are handed over": _layer_of_a_copy,
+        "There may be more questions.": _layer_of_the_page,
     },
     "18.2": {
         "without an example to learn from": _weight_without_examples,

@@ -61,29 +61,36 @@ def _texts() -> Iterator[Case]:
         "is the number of examples."
     )
     want = [[1, 2.5], [2, -2], [3, -1.5]]
-    yield case(e=[[1, 3], [2, -1], [3, 0]], d=1, eta=1.0, want=want, why=line)
+    yield case(e=[[1, 3], [2, -1], [3, 0]], n=2, d=1, eta=1.0, want=want, why=line)
     later = (
         "The question's residual is −2. It is kept, and added to, but the question is no key: the "
         "residuals of the examples times x add up to (4, −1)."
     )
     e: Any = [[1, 0, 3], [1, -1, 1], [2, 2, -2]]
     want = [[1, 0, 1], [1, -1, -1.5], [2, 2, -5]]
-    yield case(e=e, d=2, eta=1.0, want=want, why=later)
+    yield case(e=e, n=2, d=2, eta=1.0, want=want, why=later)
+    many = "The last two rows are questions. Neither is a key of any token, nor of the other."
+    e = [[1, 0, 3], [1, -1, 1], [2, 2, -2], [1, 3, 4]]
+    want = [[1, 0, 1], [1, -1, -1.5], [2, 2, -5], [1, 3, 3.5]]
+    yield case(e=e, n=2, d=2, eta=1.0, want=want, why=many)
     two = "Each residual is a row of m numbers, and all m are treated alike."
     e = [[2, 0, 1, 1, 0], [0, 1, 1, -2, 4], [1, 1, 0, 2, 2], [1, 0, 3, 1, -1]]
-    yield case(e=e, d=3, eta=0.5, why=two)
-    yield case(e=e, d=2, eta=0.5, why="The same rows, of which the first two numbers are x.")
-    for seed, (n, d, m) in enumerate(((5, 2, 1), (4, 1, 3), (2, 6, 2), (9, 3, 1))):
+    yield case(e=e, n=3, d=3, eta=0.5, why=two)
+    yield case(e=e, n=3, d=2, eta=0.5, why="The same rows, of which the first two numbers are x.")
+    for seed, (n, d, m, asked) in enumerate(
+        ((5, 2, 1, 1), (4, 1, 3, 3), (2, 6, 2, 5), (9, 3, 1, 2))
+    ):
         rng = np.random.default_rng(seed)
-        e = np.round(rng.normal(0, 2, (n + 1, d + m)), 2)
-        why = f"{n} examples, d = {d}, m = {m}. The question's residual is not 0."
-        yield case(e=e, d=d, eta=0.3, why=why)
-    yield case(e=[[2, 3], [5, 1]], d=1, eta=0.25, want=[[2, 0], [5, -6.5]], why="n = 1.")
-    yield from promised(whole, e=integers(5, (4, 5)), d=3, eta=0.5)
+        e = np.round(rng.normal(0, 2, (n + asked, d + m)), 2)
+        why = f"{n} examples, d = {d}, m = {m}. The residuals of the questions are not 0."
+        yield case(e=e, n=n, d=d, eta=0.3, why=why)
+    want = [[2, 0], [5, -6.5]]
+    yield case(e=[[2, 3], [5, 1]], n=1, d=1, eta=0.25, want=want, why="n = 1.")
+    yield from promised(whole, e=integers(5, (4, 5)), n=2, d=3, eta=0.5)
 
 
-def _layer_in_turn(e: Array, d: int, eta: float) -> Array:
-    out, n = np.array(e, dtype=float), len(e) - 1
+def _layer_in_turn(e: Array, n: int, d: int, eta: float) -> Array:
+    out = np.array(e, dtype=float)
     for row in out:
         row[d:] -= eta / n * row[:d] @ out[:n, :d].T @ out[:n, d:]
     return out
@@ -91,10 +98,10 @@ def _layer_in_turn(e: Array, d: int, eta: float) -> Array:
 
 @exercise(
     "18.1",
-    praise="Questions with a residual of their own, several targets, one example alone.",
+    praise="Questions alone and together, with residuals of their own, and several targets.",
     hints=(
-        "Cut the tokens into x and r. Which rows are keys?",
-        "Scores are all x times the x of the examples: (n + 1, n). No softmax follows.",
+        "Cut the tokens into x and r. Which rows are keys, and which ask?",
+        "Scores are all x times the x of the examples, one row a token. No softmax follows.",
         "The residuals lose η / n times (scores times the residuals of the examples).",
     ),
     cases=_texts,
@@ -105,14 +112,20 @@ def _layer_in_turn(e: Array, d: int, eta: float) -> Array:
     },
     slips="""
         x @ x[:n].T → x @ x.T ;; scores @ r[:n] → scores @ r
-            The question is a key: its residual enters the sums. With the residual 0 that does no
-            harm, and here it has another.
-        x @ x[:n].T → x @ x.T * (np.arange(n + 1) < n)[:, None] ;; scores @ r[:n] → scores @ r
+            Questions are keys: their residuals enter the sums. With the residual 0 that does no
+            harm, and here they have others.
+        x @ x[:n].T → x @ x[:-1].T ;; scores @ r[:n] → scores @ r[:-1]
+            The last row alone is taken for a question. All rows from n on are.
+        x @ x[:n].T → x @ x[:-1].T ;; scores @ r[:n] → scores @ r[:-1]
+        eta / n → eta / (len(e) - 1)
+            You take n to be one less than the number of tokens, with the last row as the only
+            question. There may be more questions.
+        x @ x[:n].T → x @ x.T * (np.arange(len(e)) < n)[:, None] ;; scores @ r[:n] → scores @ r
             The mask lies on the wrong side: the question asks nothing, and is a key for the others.
-        x @ x[:n].T → x @ x.T - np.diag((np.arange(n + 1) == n) * (x[n] @ x[n]))
+        x @ x[:n].T → x @ x.T - np.diag((np.arange(len(e)) >= n) * (x * x).sum(1))
         scores @ r[:n] → scores @ r
-            The question is hidden from itself alone; the examples must not see it either.
-        eta / n → eta / (n + 1)
+            A question is hidden from itself alone; the other tokens must not see it either.
+        eta / n → eta / len(e)
             You divided by the number of tokens; n is the number of examples.
         eta / n → eta
             You did not divide by n, so the step grows with the number of examples.
@@ -138,7 +151,7 @@ def _layer_in_turn(e: Array, d: int, eta: float) -> Array:
             Your scores went through a softmax; in linear attention they are the weights.
         scores @ r[:n] → np.tril(scores) @ r[:n]
             A causal mask hides later examples; here every token sees all examples.
-        scores @ r[:n] → scores * (1 - np.eye(n + 1, n)) @ r[:n]
+        scores @ r[:n] → scores * (1 - np.eye(len(e), n)) @ r[:n]
             No example looks at itself; each is a key of its own query, too.
         scores @ r[:n] → np.maximum(scores, 0) @ r[:n]
             Negative scores were cut to 0; without a softmax weights may be negative.
@@ -148,27 +161,24 @@ def _layer_in_turn(e: Array, d: int, eta: float) -> Array:
             Queries and keys hold the residuals; they are the vectors x alone.
         x, r = e[:, :d], e[:, d:] → x, r = e[:, :-1], e[:, -1:]
             Only the last number of each row is taken for the residual; it is the m numbers after x.
-        / n * change → / n * change * (np.arange(n + 1) == n)[:, None]
-            Only the question has changed; every example asks as well.
-        / n * change → / n * change * (np.arange(n + 1) < n)[:, None]
-            The question has not changed; it asks like every other token.
-        r - eta / n * change → (r - eta / n * change) * np.append(np.ones(n), -1)[:, None]
-            The sign of the question's residual is reversed. That makes the answer of a stack, at
+        / n * change → / n * change * (np.arange(len(e)) >= n)[:, None]
+            Only questions have changed; every example asks as well.
+        / n * change → / n * change * (np.arange(len(e)) < n)[:, None]
+            Questions have not changed; they ask like every other token.
+        r - eta / n * change → (r - eta / n * change) * np.sign(n - np.arange(len(e)) - .5)[:, None]
+            The signs of the questions' residuals are reversed. That makes the answer of a stack, at
             its end, and no token of it.
         np.concatenate([x, r - eta / n * change], axis=1) → r - eta / n * change
             The residuals alone came back; the next layer needs the vectors x as well.
-        np.concatenate([x, r - eta / n * change], axis=1) → eta / n * change[n] - r[n]
-            That is the answer to the question; all tokens are asked for.
+        np.concatenate([x, r - eta / n * change], axis=1) → (eta / n * change - r)[n:]
+            Those are the answers to the questions; all tokens are asked for.
         axis=1) → axis=1)[:n]
-            The question is missing from the tokens.
-        n = len(e) - 1 → n = len(e) - 2
-            The last example is treated as a question, too.
+            The questions are missing from the tokens.
     """,
 )
-def layer(e: Array, d: int, eta: float) -> Array:
+def layer(e: Array, n: int, d: int, eta: float) -> Array:
     """One layer of linear attention, which is one step of gradient descent."""
     x, r = e[:, :d], e[:, d:]
-    n = len(e) - 1
     scores = x @ x[:n].T
     change = scores @ r[:n]
     return np.concatenate([x, r - eta / n * change], axis=1)
@@ -187,7 +197,7 @@ def stack_of(d: int, width: int, etas: tuple[float, ...]) -> Stack:
         if len(e) < 2:
             raise Wrong("The stack was given a question without an example to learn from.")
         for eta in etas:
-            e = layer(e, d, eta)
+            e = layer(e, len(e) - 1, d, eta)
         return e
 
     return stack

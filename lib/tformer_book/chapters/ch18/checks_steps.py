@@ -140,86 +140,111 @@ def _tasks() -> Iterator[Case]:
         "With d = 1 the mean of x⁴ is 3. The error is 1 − 2η + η² (2 + 2) / 2 for n = 2, and with "
         "4 examples 1 − 2η + η² (4 + 2) / 4."
     )
-    yield case(n=2, d=1, sigma=0.0, n_asked=4, want=(0.5, 0.5, 0.375), why=small)
+    yield case(n=2, d=1, sigma=0.0, s=1.0, n_asked=4, want=(0.5, 0.5, 0.375), why=small)
     noisy = "Noise adds η² σ² / n to the error for each coordinate: σ² = 4 stands beside n + d + 1."
-    yield case(n=3, d=2, sigma=2.0, n_asked=1, want=(0.3, 0.7, 1.12), why=noisy)
+    yield case(n=3, d=2, sigma=2.0, s=1.0, n_asked=1, want=(0.3, 0.7, 1.12), why=noisy)
+    double = (
+        "The same as in the first case with x twice as large: a quarter of the step, and answers "
+        "that are off by twice as much."
+    )
+    yield case(n=2, d=1, sigma=0.0, s=2.0, n_asked=4, want=(0.125, 2.0, 1.5), why=double)
     page = "The error with 160 examples stays near (1 − η)²."
-    yield case(n=10, d=5, sigma=0.0, n_asked=160, want=(0.625, 0.375, 0.1552734375), why=page)
+    want = (0.625, 0.375, 0.1552734375)
+    yield case(n=10, d=5, sigma=0.0, s=1.0, n_asked=160, want=want, why=page)
     same = "Asked with as many examples as before, the error is the same."
-    yield case(n=7, d=3, sigma=0.5, n_asked=7, why=same)
-    for n, d, sigma, n_asked in ((1, 1, 0.1, 1000), (40, 8, 1.5, 5), (5, 30, 0.7, 50)):
-        why = "The mean of S², and what the noise adds, decide."
-        yield case(n=n, d=d, sigma=sigma, n_asked=n_asked, why=why)
-    yield case(n=1000, d=2, sigma=0.3, n_asked=10, why="Many examples: the step is nearly 1.")
+    yield case(n=7, d=3, sigma=0.5, s=0.5, n_asked=7, why=same)
+    for n, d, sigma, s, n_asked in (
+        (1, 1, 0.1, 1.5, 1000),
+        (40, 8, 1.5, 0.3, 5),
+        (5, 30, 0.7, 4.0, 50),
+    ):
+        why = "Look at three means: of S, of S², and of what the noise adds. How does s enter each?"
+        yield case(n=n, d=d, sigma=sigma, s=s, n_asked=n_asked, why=why)
+    many = "Many examples: the step is nearly 1 / s²."
+    yield case(n=1000, d=2, sigma=0.3, s=3.0, n_asked=10, why=many)
 
 
 @exercise(
     "18.4",
-    praise="One example and many, noise and none, and questions with other numbers of examples.",
+    praise="One example and many, noise and none, three units, and other numbers of examples.",
     hints=(
         "Write w₁ = η Xᵀy / n with y = Xw + noise. What is the mean of XᵀX / n, and of its square?",
-        "With S = XᵀX / n the mean of S² is (n + d + 1) / n times the identity. Noise: η² σ² / n.",
-        "The error is 1 − 2η + η² (n + d + 1 + σ²) / n. Where is this parabola lowest?",
+        "With x = s x′ and x′ from N(0, 1): S is s² times what it was, and S² is s⁴ times that.",
+        "The error is s² (1 − 2 η s² + η² (s⁴ (n + d + 1) + s² σ²) / n): where is it least?",
     ),
     cases=_tasks,
-    otherwise="The error is a parabola in η, whose last coefficient depends on n, d and σ.",
+    otherwise="The error is a parabola in η, whose coefficients depend on n, d, σ and s.",
     kind=Digits(names=("step", "error", "error as asked"), near=0.03),
     slips="""
-        count + d + 1 + sigma**2 → count + d + sigma**2
+        count + d + 1 → count + d
             You took the mean of S² to be (n + d) / n. With d = 1 and n = 1 it is the mean of x⁴,
             which is 3.
-        count + d + 1 + sigma**2 → count + d - 1 + sigma**2
+        count + d + 1 → count + d - 1
             In S² the terms with twice the same coordinate have the mean of x⁴, 3, and not 1.
-        count + d + 1 + sigma**2 → count + sigma**2
-            You took S for the identity. That is its mean, and it scatters about it.
-        count + d + 1 + sigma**2 → count + d + 1
+        count + d + 1 → count
+            You took S for its mean, and it scatters about it.
+        + v * sigma**2 → + 0
             The noise in the targets is missing: it asks for a shorter step.
-        count + d + 1 + sigma**2 → count + d + 1 + sigma
+        + v * sigma**2 → + v * sigma
             The variance of the noise counts, which is the square of `sigma`.
-        count + d + 1 + sigma**2 → count + d + 1 + d * sigma**2
-            The noise counts d-fold for you. It adds η² d σ² / n to the squared length, and the
+        + v * sigma**2 → + sigma**2
+            The noise comes multiplied by x, so its part in w₁ has the variance s² σ² / n.
+        + v * sigma**2 → + d * v * sigma**2
+            The noise counts d-fold for you. It adds η² d s² σ² / n to the squared length, and the
             error is divided by d.
-        count + d + 1 + sigma**2 → count + d + 1 + sigma**2 / d
+        + v * sigma**2 → + v * sigma**2 / d
             You divided the noise by d once too often.
-        count + d + 1 + sigma**2 → count + d + 1 + count * sigma**2
+        + v * sigma**2 → + v * count * sigma**2
             The noise of n examples is averaged; for you it does not become less with n.
+        v = s**2 → v = 1.0
+            You left s out: that is the step for x from N(0, 1).
+        v = s**2 → v = s
+            The variance of x is the square of s.
+        return step, v * (1 - v * step), v * (1 → return step, 1 - v * step, (1
+            The error of w₁ is right, and the question is drawn like the examples: its coordinates
+            have the variance s², too.
         return step, → return step / n,
             That is the factor before the sum over the examples; the layer divides by n itself.
-        return step, 1 - step, 1 - 2 * step → return step, d * (1 - step), d - 2 * d * step
-        step**2 * later / n_asked → d * step**2 * later / n_asked
+        step = n * v / spread → step = n / (n + d + 1 + sigma**2)
+            That is the step for s = 1.
+        step = n * v / spread → step = n / (n + d + 1 + sigma**2) / s
+            You divided the step for s = 1 by s. The step takes x twice: in the gradient it meets x
+            times a residual, and the residual is answered with x again.
+        return step, v * (1 - v * step), v * (1 → return step, d * v * (1 - v * step), d * v * (1
             The error is the mean of the squares, divided by d.
-        1 - step, → np.sqrt(1 - step),
+        v * (1 - v * step), → np.sqrt(v * (1 - v * step)),
             That is the root of the error; the mean of the squares is asked for.
-        1 - step, → 1 - step + sigma**2 / d,
-        later / n_asked → later / n_asked + sigma**2 / d
+        v * (1 - v * step), → v * (1 - v * step) + sigma**2 / d,
+        later / n_asked) → later / n_asked) + sigma**2 / d
             The noise of a new target is in your errors; the answer is compared with x · w.
-        1 - step, → 1 - step + sigma**2,
-        later / n_asked → later / n_asked + sigma**2
+        v * (1 - v * step), → v * (1 - v * step) + sigma**2,
+        later / n_asked) → later / n_asked) + sigma**2
             A noise of σ² is added to your errors; the answer is compared with x · w, without noise.
-        1 - step, → (1 - step) ** 2,
-            That would be the error if S were the identity; its scatter adds to it.
-        step**2 * later / n_asked → step**2
+        v * (1 - v * step), → v * (1 - v * step) ** 2,
+            That would be the error if S did not scatter.
+        step**2 * later / n_asked → (v * step) ** 2
             That is what many examples lead to; with `n_asked` of them S still scatters.
         step**2 * later / n_asked → step**2 * spread / n_asked
             In the last error n stands where it should be `n_asked`: above the line too.
-        step**2 * later / n_asked → step**2 * (later - sigma**2) / n_asked
+        step**2 * later / n_asked → step**2 * (later - v * sigma**2) / n_asked
             In the last error the noise is missing.
         step**2 * later / n_asked → step**2 * later / n
             The layer divides by the number of examples that it is given.
-        1 - 2 * step + step**2 * later / n_asked → 1 - n_asked / later
+        (1 - 2 * v * step + step**2 * later / n_asked) → (1 - n_asked * v**2 / later)
             For the last error you took the best step for `n_asked` examples; the layer keeps the
             step that it has.
-        1 - 2 * step + step**2 * later / n_asked → 1 - step
+        (1 - 2 * v * step + step**2 * later / n_asked) → (1 - v * step)
             The error is the same for you with any number of examples; it depends on their scatter.
-        1 - 2 * step + step**2 * later / n_asked → 0.0
+        (1 - 2 * v * step + step**2 * later / n_asked) → 0.0
             With more examples the error falls, and it does not go to 0: the step is too short.
     """,
 )
-def best_step(n: int, d: int, sigma: float, n_asked: int) -> tuple[float, float, float]:
+def best_step(n: int, d: int, sigma: float, s: float, n_asked: int) -> tuple[float, float, float]:
     """The step of least error, that error, and the error with other numbers of examples."""
-    spread, later = (count + d + 1 + sigma**2 for count in (n, n_asked))
-    step = n / spread
-    return step, 1 - step, 1 - 2 * step + step**2 * later / n_asked
+    v = s**2
+    spread, later = (v**2 * (count + d + 1) + v * sigma**2 for count in (n, n_asked))
+    step = n * v / spread
+    return step, v * (1 - v * step), v * (1 - 2 * v * step + step**2 * later / n_asked)
 
 
 def _points() -> Iterator[Case]:
