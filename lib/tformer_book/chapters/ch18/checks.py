@@ -96,6 +96,12 @@ def _layer_in_turn(e: Array, n: int, d: int, eta: float) -> Array:
     return out
 
 
+def _layer_hidden_from_questions(e: Array, n: int, d: int, eta: float) -> Array:
+    x, r, asked = e[:, :d], e[:, d:], np.arange(len(e)) >= n
+    seen = ~(asked[:, None] & asked)
+    return np.hstack([x, r - eta / n * (x @ x.T * seen) @ r])
+
+
 @exercise(
     "18.1",
     praise="Questions alone and together, with residuals of their own, and several targets.",
@@ -107,6 +113,9 @@ def _layer_in_turn(e: Array, n: int, d: int, eta: float) -> Array:
     cases=_texts,
     otherwise="All tokens ask, only the examples are keys, and only the residuals change.",
     mutants={
+        "Questions are hidden from questions alone; no example may see them either.": (
+            _layer_hidden_from_questions
+        ),
         "Residuals are changed one after another, and later tokens see new ones. In one layer all "
         "tokens see the same input.": _layer_in_turn,
     },

@@ -185,6 +185,8 @@ def _tasks() -> Iterator[Case]:
             You took S for its mean, and it scatters about it.
         + v * sigma**2 → + 0
             The noise in the targets is missing: it asks for a shorter step.
+        + v * sigma**2 → + v**2 * sigma**2
+            You scaled the noise along with x, and it does not depend on the unit of x.
         + v * sigma**2 → + v * sigma
             The variance of the noise counts, which is the square of `sigma`.
         + v * sigma**2 → + sigma**2
