@@ -53,7 +53,7 @@ hint("18.1")
 
 # %%
 def layer(e, n, d, eta):
-    """The tokens after one layer of linear attention: same shape."""
+    """All tokens after one layer: (n + number of questions, d + m)."""
     ### BEGIN SOLUTION
     x, r = e[:, :d], e[:, d:]
     scores = x @ x[:n].T  # no question is a key
@@ -65,9 +65,10 @@ def layer(e, n, d, eta):
 check("18.1", layer)
 
 # %% [markdown] exercise="why"
-# The sum of r times x over the examples is the gradient with its sign reversed. A query x takes the
-# dot product with it, so the layer changes each residual by what one step of gradient descent
-# changes it. That is why the same layer may be stacked.
+# The sum of r times x over the examples, divided by n, is the gradient with its sign reversed. A
+# query x takes the dot product with it. So the layer changes each residual by what one step of
+# gradient descent changes it, and the next layer can make the next step. Questions that are no keys
+# do not disturb each other, so many can be asked at once.
 
 # %% [markdown]
 # ## 18.2 Read the weight
