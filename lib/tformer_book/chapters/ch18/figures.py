@@ -174,7 +174,7 @@ def best(found: Sequence[tuple[float, float]] = (), d: int = 5) -> Figure:
 def noise() -> Figure:
     """The error by the number of examples: least squares, ridge, and decoders of two depths."""
     figure, ax = panel(5.6, 3.6)
-    tasks = noisy.drawn(np.random.default_rng(7), 4000)
+    tasks = noisy.held()
     n = np.arange(noisy.COUNT)
     clean = tasks.clean[..., 0]
     for name, penalty, color, look in (

@@ -162,7 +162,7 @@ def measured() -> dict[str, Any]:
     """
     two = []
     for seed in range(3):
-        found = learnt(2, seed, 3000, 0.005)
+        found = learnt(2, seed, 3000, 0.02)
         inner = slice(0, WIDTH)
         steps = [-_mean(a[inner, inner]) * b[-1, -1] for a, b in zip(*found, strict=True)]
         bend = -_mean(found.a[0, inner, inner]) * _mean(found.b[0, inner, inner])
@@ -171,7 +171,7 @@ def measured() -> dict[str, Any]:
         read = by_steps(np.array(steps), np.array([bend, 0.0]))
         two.append({"error": error(found), "steps": steps, "bend": bend, "off": off, "read": read})
     spectrum = [
-        np.diag(step_of(learnt(1, seed, 2000, 0.005, SPECTRUM))).tolist() for seed in range(3)
+        np.diag(step_of(learnt(1, seed, 1500, 0.02, SPECTRUM))).tolist() for seed in range(3)
     ]
     return {"two": two, "spectrum": spectrum, "best": _best()}
 
