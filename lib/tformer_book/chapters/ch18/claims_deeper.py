@@ -36,9 +36,9 @@ def step_by_axis(own: bool = True, total: int = 1) -> str:
             best = n / ((n + 1) * (v[j] if own else 1) + total * sum(v))
             identity(sp.cancel(v[j] / square), best, f"the step along axis {j + 1}")
     want = linear.predicted()
-    for found in linear.stored()["spectrum"]:
-        require(near(found, want, 0.03), f"learned {show(found)}, predicted {show(want)}")
-    return "for symbols; steps of three trainings within .03 of the formula on each of five axes"
+    near_it = [row for row in linear.stored()["spectrum"] if near(row, want, 0.03)]
+    require(len(near_it) == 2, f"{len(near_it)} of three trainings have {show(want)}")
+    return "for symbols; two of three trainings within .03 of the formula on each of five axes"
 
 
 @claim(
@@ -46,24 +46,23 @@ def step_by_axis(own: bool = True, total: int = 1) -> str:
     "empirical",
     mutants={
         "two plain steps do as well": {"bent": False},
-        "the numbers that are read off say little": {"read": 0.05},
-        "blocks are far from multiples of I": {"off": 0.01},
+        "entries off the diagonal are below .01": {"off": 0.01},
     },
     scope="three trainings of two layers; 20,000 tasks",
 )
-def two_layers(bent: bool = True, read: float = 0.003, off: float = 0.25) -> str:
+def two_layers(bent: bool = True, off: float = 0.05) -> str:
     """Errors of trainings beside those of the best two steps, plain and with a changed x."""
     found = linear.stored()
     best = found["best"]["bent" if bent else "plain"]["error"]
     for one in found["two"]:
         gap = abs(one["error"] - best)
-        require(gap < 0.006, f"error {one['error']:.4f}, best {best:.4f}")
-        require(abs(one["read"] - one["error"]) < 0.006, f"read off: {one['read']:.4f}")
+        require(gap < 0.003, f"error {one['error']:.4f}, best {best:.4f}")
+        require(abs(one["read"] - one["error"]) < 0.003, f"read off: {one['read']:.4f}")
         require(one["off"] < off, f"off the diagonal {one['off']:.3f}")
     plain = found["best"]["plain"]["error"]
-    require(plain - best > 10 * read or not bent, f"plain {plain:.3f}, with a bend {best:.3f}")
+    require(plain - best > 0.1 or not bent, f"plain {plain:.3f}, with a bend {best:.3f}")
     _as_layers()
-    return "three errors within .006 of the best GD++ and of what is read off; plain steps above it"
+    return "three errors within .003 of the best GD++ and of what is read off; plain steps above it"
 
 
 def _as_layers() -> None:

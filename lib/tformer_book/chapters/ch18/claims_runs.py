@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 
+from tformer.parameters import tree_map
 from tformer_book.chapters.ch18 import figures, linear, noisy, real, wug
 from tformer_book.chapters.ch18.words import DAX, NONCE_SENTENCE, WUG, read
 from tformer_book.claims.registry import claim, require
@@ -57,7 +58,7 @@ def wug_and_dax(
         for name in ("noun on adjective", "end on trouble"):
             lost = cut["whole"] - cut[name]
             require(lost > 0.2, f"without {name} only {lost:.3f} are lost")
-    after = wug.fingerprint(p) if not moved else before[::-1]
+    after = wug.fingerprint(tree_map(lambda x: x + moved, p) if moved else p)
     require(before == after, f"the hash was {before} and is {after}")
     return (
         "eight pairs of probabilities to .006; exchanged vectors exchange them; three trainings "
@@ -134,13 +135,14 @@ def softmax_ridge(penalty: float = 0.25, depth: str = "3") -> str:
     for one in noisy.stored()[depth]:
         for n in range(noisy.COUNT):
             more = one["error"][n] - best[n]
-            require(abs(more) < 0.05, f"{n} examples: {more:+.3f} beside {best[n]:.3f}")
+            require(abs(more) < 0.08, f"{n} examples: {more:+.3f} beside {best[n]:.3f}")
         gap = max(gap, *one["to ridge"])
-    require(gap < 0.05, f"up to {gap:.3f} from ridge")
-    least = min(min(one["error"][5:]) for one in noisy.stored()["1"])
-    require(least > 2 * best[5], f"one layer comes to {least:.3f}")
+    require(gap < 0.08, f"up to {gap:.3f} from ridge")
+    for n in range(5, noisy.COUNT):
+        least = min(one["error"][n] for one in noisy.stored()["1"])
+        require(least > 2 * best[n], f"{n} examples: one layer comes to {least:.3f}")
     return (
-        "ridge against least squares on more rows; three layers within .05 of it for each number "
+        "ridge against least squares on more rows; three layers within .08 of it for each number "
         "of examples, one layer above twice its error"
     )
 
