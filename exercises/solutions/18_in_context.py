@@ -41,9 +41,9 @@ hint("18.1")
 #
 # Tokens are rows $(x, r)$: first the d numbers of x, then m numbers r, the residual. The first n
 # rows are examples. The others are questions, one or more, and each should be answered as if it
-# were alone. In a layer of linear attention all tokens ask: queries and keys are the vectors x, and
-# values are the residuals with the sign reversed. Scores are dot products, without softmax or
-# scale. A question is never a key. What comes out is multiplied by η / n and added to the
+# were alone. In a layer of linear attention every token is a query, and only the examples are keys.
+# Queries and keys are the vectors x, and values are the residuals with the sign reversed. Scores
+# are dot products, without softmax or scale. What comes out is multiplied by η / n and added to the
 # residuals, and the vectors x stay.
 #
 # Write `layer(e, n, d, eta)` for tokens `e` of shape `(n + number of questions, d + m)`. Return the
@@ -77,16 +77,17 @@ check("18.1", layer)
 # :label: ex-18-2
 # :nonumber:
 #
-# A stack of such layers holds no weight vector anywhere. But its answer is a linear function of the
-# question. So a weight can be read from answers alone: which questions will you ask?
+# A stack of the layers of exercise 18.1 holds no weight vector anywhere. But its answer is a linear
+# function of the question. So a weight can be read from answers alone: which questions will you
+# ask?
 #
 # Write `read_weight(stack, examples, d)`. `stack` is a function from tokens of shape
 # `(n + 1, d + m)`, examples and one question, to the tokens after all its layers, in the same
 # shape. It takes the last row for the question and all others for examples. How many layers it has
 # and how large their steps are is unknown. `examples` has the shape `(n, d + m)`. Return W, of
-# shape `(d, m)`, so that the stack answers any question x with x W. A question begins with the
-# residual 0, and its answer is its last residual with the sign reversed. There may be fewer
-# examples than numbers in x.
+# shape `(d, m)`, so that the stack answers any question x with x W. All m residuals of a question
+# are 0 before the first layer. Its answer is its residuals after the last layer, with the sign
+# reversed. There may be fewer examples than numbers in x.
 # ```
 
 # %%
@@ -156,7 +157,8 @@ check("18.3", differ)
 # not 0: mostly in layer two. The first answer is 0 if the question is orthogonal to the gradient,
 # and then the mistake waits longer. The data decide this and not the step. With n examples there
 # are at most n directions, so a question that is answered with 0 by n layers is answered with 0 for
-# ever, and no depth shows the mistake. A test with one layer cannot find it at all.
+# ever, and no depth shows the mistake. A test with one layer cannot find it at all. What the
+# examples read of the question is no part of this: it reaches the answer one layer later still.
 
 # %% [markdown]
 # ## 18.4 The best step
@@ -165,18 +167,18 @@ check("18.3", differ)
 # :label: ex-18-4
 # :nonumber:
 #
-# A task is drawn: the coordinates of w are independent and from N(0, 1), those of all vectors x
-# from $N(0, s^2)$, and the n targets are $y_i = x_i \cdot w + \sigma \varepsilon_i$ with
-# independent $\varepsilon_i$ from N(0, 1). One layer makes one step of size η, which leads from 0
-# to $w_1$, and answers a new question x. The error is the mean of $(x \cdot w_1 - x \cdot w)^2$
-# over tasks and questions, divided by d. The chapter has s = 1. Predict how the best η changes if
-# all x are twice as large. And does the error go to 0 if this layer is asked with ever more
-# examples?
+# A task is drawn: all coordinates are independent, those of w from N(0, 1), and those of the
+# examples $x_i$ and of a question x from $N(0, s^2)$. The n targets are
+# $y_i = x_i \cdot w + \sigma \varepsilon_i$ with independent $\varepsilon_i$ from N(0, 1). One
+# layer makes one step of size η, from 0 to $w_1$, and answers $x \cdot w_1$. The error is the mean
+# of $(x \cdot w_1 - x \cdot w)^2$ over tasks and questions, divided by d. The chapter has s = 1.
+# Predict how the best η changes if all x are twice as large. And keep this step, and give the layer
+# ever more examples: does the error go to 0?
 #
 # Write `best_step(n, d, sigma, s, n_asked)`. Return three numbers: the step of least error for n
 # examples, that error, and the error of the same step with `n_asked` examples. The layer divides by
-# the number of examples that it is given. `sigma` may be 0, and s is above 0. Exact values are
-# asked for, to six digits.
+# the number of examples that it is given. `sigma` may be 0, and s is above 0. Six digits are
+# compared.
 # ```
 
 # %%
@@ -215,11 +217,12 @@ check("18.4", best_step)
 # from the vectors x alone, before any target is known, how large η may be.
 #
 # Write `steps(x)` for examples `x` of shape `(n, d)`, not all 0. Return two numbers. For each η
-# above 0 and below the first, the weight of k layers converges as k grows, whatever the targets
-# are. For each η above the first it diverges for some targets. The second is the η with which it
-# converges fastest for the worst targets. There may be fewer examples than coordinates, and rows
-# may repeat. An eigenvalue of XᵀX below $10^{-9}$ times the largest counts as 0. Six digits are
-# compared.
+# above 0 and below the first, the weight after k layers converges as k grows, whatever the targets
+# are. For each η above the first it diverges for some targets. For the second number look at the
+# targets with the slowest convergence: there each layer multiplies what is still missing by some
+# factor. The second is the η for which the size of this factor is least. There may be fewer
+# examples than coordinates, and rows may repeat. An eigenvalue of XᵀX below $10^{-9}$ times the
+# largest counts as 0. Six digits are compared.
 # ```
 
 # %%
@@ -328,11 +331,11 @@ check("18.7", born)
 # :label: ex-18-8
 # :nonumber:
 #
-# The loss of models of size N is $(c / N)^\alpha$ nats a token, with no floor, and the probability
-# that a token is right is $p = e^{-(c / N)^\alpha}$. A task counts as solved if all k tokens of its
-# answer are right, and tokens are right independently: the score is $p^k$. Predict: at the size
-# where the score passes one half, does it rise more steeply in log N for large k? And does p itself
-# do anything unusual there?
+# The loss of models of size N is $(c / N)^\alpha$ nats a token, which falls to 0 as N grows. The
+# probability that a token is right is $p = e^{-(c / N)^\alpha}$. A task counts as solved if all k
+# tokens of its answer are right, and tokens are right independently: the score is $p^k$. Predict:
+# at the size where the score passes one half, does it rise more steeply in log N for large k? And
+# does p itself do anything unusual there?
 #
 # Write `emerges(c, alpha, k, level)` with `c` and `alpha` above 0, k from 1 on and `level` between
 # 0 and 1. Return three numbers: the size at which the score is `level`; the slope of the score

@@ -116,6 +116,43 @@ def _differ_by_many_layers(x, y, q, eta):
     return np.zeros(3)
 
 
+def _differ_by_the_question_alone(x, y, q, eta):
+    """The question is its own key only: what the examples hear comes one layer later."""
+    n, r, own, other = len(x), np.array(y, dtype=float), 0.0, 0.0
+    for number in range(1, n + 2):
+        change = eta / n * (x @ q) @ r
+        own, other = own + change, other + change - eta / n * (q @ q) * other
+        if abs(own - other) >= 1e-9:
+            return number, own, other
+        r = r - eta / n * x @ (x.T @ r)
+    return 0, 0, 0
+
+
+def _differ_only_if_the_first_answer_is_not_0(x, y, q, eta):
+    if abs(y @ x @ q) < 1e-9:
+        return 0, 0, 0
+    return _differ_by_many_layers(x, y, q, eta)
+
+
+def _best_step_without_noise_in_its_errors(n, d, sigma, s, n_asked):
+    step, *_ = _best_step_by_search(n, d, sigma, s, n_asked)
+    errors = (s**2 * ((1 - s**2 * step) ** 2 + s**4 * step**2 * (d + 1) / k) for k in (n, n_asked))
+    return step, *errors
+
+
+def _emerges_where_p_is_the_level(c, alpha, k, level):
+    u = -np.log(level)
+    return c / u ** (1 / alpha), alpha * k * u * np.exp(-k * u), alpha * u * level
+
+
+def _posterior_with_the_identity(x, y, q, sigma):
+    return _posterior_by_kernels(x, y, q, 1.0)
+
+
+def _steps_by_the_longest_example(x):
+    return 2 / (x**2).sum(1).max(), _steps_by_svd(x)[1]
+
+
 def _best_step_by_search(n, d, sigma, s, n_asked):
     def error(step, n):
         # bias, scatter of S = XᵀX / n, and noise, each for a coordinate
@@ -223,14 +260,21 @@ MUTANTS = {
         "without an example to learn from": _weight_without_examples,
         "It takes tokens in rows of d + m": _weight_asked_without_residuals,
     },
+    "18.3": {"If the first answer is 0, or": _differ_only_if_the_first_answer_is_not_0},
+    "18.4": {"it is missing in the error": _best_step_without_noise_in_its_errors},
+    "18.5": {"the longest example": _steps_by_the_longest_example},
+    "18.6": {"so λ = 1 for you": _posterior_with_the_identity},
     "18.7": {"measure them from the largest": _born_without_a_shift},
-    "18.8": {"That is close, and more digits are compared.": _emerges_on_a_grid},
+    "18.8": {
+        "That is close, and more digits are compared.": _emerges_on_a_grid,
+        "for the probability of one token": _emerges_where_p_is_the_level,
+    },
 }
 
 RIGHT = {
     "18.1": [_layer_by_loops, _layer_by_a_gradient, _layer_in_torch],
     "18.2": [_weight_by_random_questions, _weight_by_residuals, _weight_from_half_a_unit],
-    "18.3": [_differ_by_powers, _differ_by_many_layers],
+    "18.3": [_differ_by_powers, _differ_by_many_layers, _differ_by_the_question_alone],
     "18.4": [_best_step_by_search],
     "18.5": [_steps_by_svd, _steps_by_the_gram_matrix],
     "18.6": [

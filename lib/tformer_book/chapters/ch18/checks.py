@@ -106,12 +106,12 @@ def _layer_hidden_from_questions(e: Array, n: int, d: int, eta: float) -> Array:
     "18.1",
     praise="Questions alone and together, with residuals of their own, and several targets.",
     hints=(
-        "Cut the tokens into x and r. Which rows are keys, and which ask?",
+        "Cut the tokens into x and r. Which rows are queries, and which are keys?",
         "Scores are all x times the x of the examples, one row a token. No softmax follows.",
         "The residuals lose η / n times (scores times the residuals of the examples).",
     ),
     cases=_texts,
-    otherwise="All tokens ask, only the examples are keys, and only the residuals change.",
+    otherwise="All tokens are queries, only the examples are keys, and only the residuals change.",
     mutants={
         "Questions are hidden from questions alone; no example may see them either.": (
             _layer_hidden_from_questions
@@ -130,7 +130,7 @@ def _layer_hidden_from_questions(e: Array, n: int, d: int, eta: float) -> Array:
             You take n to be one less than the number of tokens, with the last row as the only
             question. There may be more questions.
         x @ x[:n].T → x @ x.T * (np.arange(len(e)) < n)[:, None] ;; scores @ r[:n] → scores @ r
-            The mask lies on the wrong side: the question asks nothing, and is a key for the others.
+            The mask lies on the wrong side: the question is a key, and should be a query.
         x @ x[:n].T → x @ x.T - np.diag((np.arange(len(e)) >= n) * (x * x).sum(1))
         scores @ r[:n] → scores @ r
             A question is hidden from itself alone; the other tokens must not see it either.
@@ -171,9 +171,9 @@ def _layer_hidden_from_questions(e: Array, n: int, d: int, eta: float) -> Array:
         x, r = e[:, :d], e[:, d:] → x, r = e[:, :-1], e[:, -1:]
             Only the last number of each row is taken for the residual; it is the m numbers after x.
         / n * change → / n * change * (np.arange(len(e)) >= n)[:, None]
-            Only questions have changed; every example asks as well.
+            Only questions have changed; every example is a query as well.
         / n * change → / n * change * (np.arange(len(e)) < n)[:, None]
-            Questions have not changed; they ask like every other token.
+            Questions have not changed; they are queries like every other token.
         r - eta / n * change → (r - eta / n * change) * np.sign(n - np.arange(len(e)) - .5)[:, None]
             The signs of the questions' residuals are reversed. That makes the answer of a stack, at
             its end, and no token of it.
@@ -259,7 +259,7 @@ def _at_once(stack: Stack, examples: Array, d: int) -> Array:
     praise="One layer and eight, steps that differ, fewer examples than coordinates, many targets.",
     hints=(
         "What is x W, if x has a single 1 and otherwise zeros?",
-        "Ask each unit vector in a text of its own: the examples, then one question.",
+        "Ask each unit vector by itself: the tokens are the examples and this one question.",
         "The answer is minus the last m numbers of the last row; it is a row of W.",
     ),
     cases=_stacks,

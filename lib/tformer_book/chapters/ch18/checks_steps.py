@@ -28,6 +28,10 @@ def _questions() -> Iterator[Case]:
     )
     chain = [[1, 1], [0, 1]]
     yield case(x=chain, y=[0.0, 1.0], q=[1.0, 0.0], eta=1.0, why=waits)
+    third = "After layer 1 the answer is 0, after layer 2 it is not, and layer 3 differs."
+    yield case(x=[*chain, [0, 2]], y=[0.0, 1.0, 1.0], q=[1.0, 0.0], eta=0.5, why=third)
+    small = "A small step: the answers differ by less than 10⁻⁶, and by more than 10⁻⁹."
+    yield case(x=[[1, 2], [2, 1]], y=[3.0, 1], q=[0.5, 0.5], eta=1e-4, why=small)
     never = "The question is orthogonal to all examples: both stacks answer 0 for ever."
     yield case(x=[[1, 1], [2, 2]], y=[1.0, 3], q=[1.0, -1], eta=0.1, want=(0, 0, 0), why=never)
     yield case(x=[[1, 2]], y=[5.0], q=[0.0, 0.0], eta=0.5, want=(0, 0, 0), why="q is 0.")
@@ -54,8 +58,6 @@ def _questions() -> Iterator[Case]:
     )
     x = [[1, 1], [1, 2], [1, -1]]
     yield case(x=x, y=[1.0, 1.0, -2 + 1e-12], q=[1.0, 0.0], eta=0.7, why=tiny)
-    small = "A small step: the answers differ by less than 10⁻⁶, and by more than 10⁻⁹."
-    yield case(x=[[1, 2], [2, 1]], y=[3.0, 1], q=[0.5, 0.5], eta=1e-4, why=small)
     given: dict[str, Any] = {"x": integers(8, (3, 2)), "y": integers(9, (3,))}
     yield from promised(whole, **given, q=integers(5, (2,)), eta=0.5)
 
@@ -71,7 +73,11 @@ def _questions() -> Iterator[Case]:
     ),
     cases=_questions,
     otherwise="The mistake shows in the layer after the first answer that is not 0.",
-    kind=Digits(names=("layer", "right answer", "wrong answer"), relative=1e-6, within=1e-13),
+    kind=Digits(
+        names=("layer", "answer of the first stack", "answer of the second"),
+        relative=1e-6,
+        within=1e-13,
+    ),
     slips="""
         return layer, -right[-1], -wrong[-1] → return layer - 1, -right[-1], -wrong[-1]
             Layers are counted from 1.
@@ -84,7 +90,8 @@ def _questions() -> Iterator[Case]:
         range(1, n + 2) → range(1, n + 1)
             You stop after n layers, and the difference may show in the next.
         range(1, n + 2) → range(1, 3)
-            You stop after two layers, and the difference may show later.
+            If the first answer is 0, or after two layers, you say that the answers never differ.
+            They may differ later.
         range(1, n + 2) → range(1, 4)
             You stop after three layers, and the difference may show later.
         range(1, n + 2) → range(1, len(q) + 1)
@@ -109,6 +116,8 @@ def _questions() -> Iterator[Case]:
             The two answers have changed places: first comes that of the stack that is right.
         >= 1e-9 → > 0
             Any difference counts for you, also one that rounding has left; below 10⁻⁹ none counts.
+        >= 1e-9 → >= 1e-6
+            You let a difference count from 10⁻⁶ on; it counts from 10⁻⁹ on.
         >= 1e-9 → > 1e-8 + 1e-5 * abs(right[-1])
             `np.isclose` and its like take more than 10⁻⁹ for equal, unless told otherwise.
         return 0, 0.0, 0.0 → return layer, -right[-1], -wrong[-1]
@@ -169,7 +178,8 @@ def _tasks() -> Iterator[Case]:
     praise="One example and many, noise and none, three units, and other numbers of examples.",
     hints=(
         "Write w₁ = η Xᵀy / n with y = Xw + noise. What is the mean of XᵀX / n, and of its square?",
-        "With x = s x′ and x′ from N(0, 1): S is s² times what it was, and S² is s⁴ times that.",
+        "For s = 1 these means are I and (n + d + 1) / n times I. With x = s x′ the first gets the "
+        "factor s², the second s⁴.",
         "The error is s² (1 − 2 η s² + η² (s⁴ (n + d + 1) + s² σ²) / n): where is it least?",
     ),
     cases=_tasks,
@@ -181,7 +191,7 @@ def _tasks() -> Iterator[Case]:
             which is 3.
         count + d + 1 → count + d - 1
             In S² the terms with twice the same coordinate have the mean of x⁴, 3, and not 1.
-        count + d + 1 → count
+        return step, → return n * v / (v**2 * n + v * sigma**2),
             You took S for its mean, and it scatters about it.
         + v * sigma**2 → + 0
             The noise in the targets is missing: it asks for a shorter step.
@@ -207,9 +217,12 @@ def _tasks() -> Iterator[Case]:
             have the variance s², too.
         return step, → return step / n,
             That is the factor before the sum over the examples; the layer divides by n itself.
-        step = n * v / spread → step = n / (n + d + 1 + sigma**2)
+        return step, → return n / (n + d + 1 + sigma**2),
             That is the step for s = 1.
-        step = n * v / spread → step = n / (n + d + 1 + sigma**2) / s
+        return step, → return n / (n + d + 1 + sigma**2) / v,
+            You divided the step for s = 1 by s². Without noise that is right, but the noise does
+            not grow with s.
+        return step, → return n / (n + d + 1 + sigma**2) / s,
             You divided the step for s = 1 by s. The step takes x twice: in the gradient it meets x
             times a residual, and the residual is answered with x again.
         return step, v * (1 - v * step), v * (1 → return step, d * v * (1 - v * step), d * v * (1
@@ -230,6 +243,12 @@ def _tasks() -> Iterator[Case]:
             In the last error n stands where it should be `n_asked`: above the line too.
         step**2 * later / n_asked → step**2 * (later - v * sigma**2) / n_asked
             In the last error the noise is missing.
+        v * (1 - v * step), → v * (1 - v * step) - v**2 * step**2 * sigma**2 / n,
+            The noise is in your step, and it is missing in the error.
+        2 * v * step → $ * n_asked / n
+        step**2 * later / n_asked → step**2 * later * n_asked / n**2
+            In the last error the sum over `n_asked` examples is still divided by n. The layer
+            divides by the number that it is given.
         step**2 * later / n_asked → step**2 * later / n
             The layer divides by the number of examples that it is given.
         (1 - 2 * v * step + step**2 * later / n_asked) → (1 - n_asked * v**2 / later)
@@ -313,9 +332,12 @@ def _points() -> Iterator[Case]:
         curvature = np.linalg.eigvalsh(x.T @ x / len(x)) → curvature = np.diag(x.T @ x / len(x))
             You took the mean squares of the coordinates. Where coordinates go together the largest
             eigenvalue is larger.
-        curvature = np.linalg.eigvalsh(x.T @ x / len(x)) → curvature = (x * x).sum(1)
-            Those are the squared lengths of the examples, each by itself.
-        top = curvature.max() → top = curvature.sum()
+        return 2 / top → return 2 * len(x) / np.linalg.svd(x, compute_uv=False)[0]
+            You divided a singular value by n; λ is its square, divided by n.
+        return 2 / top → return 2 / (x * x).sum(1).max()
+            You took the squared length of the longest example. The largest λ comes from all of
+            them together.
+        return 2 / top → return 2 / curvature.sum()
             You took the sum of the eigenvalues, the trace; no direction has as much.
         2 / (top + curvature.min()) → 1 / top
             With 1 / λ the steepest direction arrives at once, and the flattest takes longer than

@@ -39,6 +39,11 @@ def _evidence() -> Iterator[Case]:
     yield from promised(whole, **given, q=integers(4, (3,)), sigma=2.0)
 
 
+def _ridge(x: Array, y: Array, penalty: float) -> Array:
+    matrix = x.T @ x + max(penalty, 1e-9) * np.eye(x.shape[1])
+    return np.linalg.solve(matrix, x.T @ y)
+
+
 def _scatter(x: Array, y: Array, matrix: Array) -> float:
     return float(np.mean((y - x @ np.linalg.solve(matrix, x.T @ y)) ** 2))
 
@@ -60,12 +65,12 @@ def _scatter(x: Array, y: Array, matrix: Array) -> float:
         x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + sigma * np.eye(len(q))
         sigma**2 * (pulls @ q) → sigma * (pulls @ q)
             `sigma` stands for the variance of the noise in both numbers; it is its root.
-        x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + len(x) * sigma**2 * np.eye(len(q))
+        pulls @ (x.T @ y) → q @ _ridge(x, y, len(x) * sigma**2)
             λ = n σ²: XᵀX is a sum over the examples here, and not a mean.
         x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + np.eye(len(q)) / sigma**2
             λ is σ² and not 1 / σ²: the more noise, the more the answer stays near 0.
-        x.T @ x + sigma**2 * np.eye(len(q)) → x.T @ x + np.eye(len(q))
-            λ is 1, whatever the noise.
+        pulls @ (x.T @ y) → q @ _ridge(x, y, 1.0)
+            You add the identity to XᵀX, so λ = 1 for you. It is σ².
         = q @ np.linalg.pinv(x) @ y, sigma**2 * q @ np.linalg.pinv(x.T @ x) @ q
             That is least squares, with the variance that the noise gives it. What is known of w
             before any example is missing.
@@ -84,6 +89,9 @@ def _scatter(x: Array, y: Array, matrix: Array) -> float:
             The mean is multiplied by σ². If the matrix is XᵀX / σ² + I, divide Xᵀy by σ² as well.
         sigma**2 * (pulls @ q) → _scatter(x, y, matrix) * (pulls @ q)
             You estimated the noise from the residuals. It is known, so the targets do not enter.
+        sigma**2 * (pulls @ q) → _scatter(x, y, matrix)
+            That is the mean squared residual of the examples. The variance of q · w depends on
+            the vectors, and not on the targets.
         sigma**2 * (pulls @ q) → pulls @ q
             The variance lacks the factor σ².
         sigma**2 * (pulls @ q) → sigma * (pulls @ q)
@@ -182,7 +190,7 @@ def _among_all(ids: Array, table: Array, fresh: Array, h: Array) -> tuple[Array,
     ),
     cases=_documents,
     otherwise="A word has one vector in its document, and one probability.",
-    kind=Several(names=("words", "probabilities")),
+    kind=Several(names=("array of words", "array of probabilities")),
     mutants={
         "A nonce word gets a new vector each time it appears; it keeps its first one.": (
             _new_each_time
@@ -200,6 +208,9 @@ def _among_all(ids: Array, table: Array, fresh: Array, h: Array) -> tuple[Array,
         fresh[nonce.index(word)] → fresh[word - len(table)]
             Id V gets row 0, id V + 1 row 1: ids of nonce words mean nothing, and the order of
             their first appearance decides.
+        fresh[nonce.index(word)] → np.vstack([table, fresh])[word]
+            You joined the tables and took ids for rows. The row of a nonce word goes by its first
+            appearance, and not by its id.
         fresh[nonce.index(word)] → fresh[words.index(word)]
             Known words are counted as well: row 0 belongs to the first nonce word, and not to the
             first word.
@@ -277,12 +288,16 @@ def _metrics() -> Iterator[Case]:
     otherwise="The score is e^(−k u) with u = (c / N)^α, whose derivative by log N is −α u.",
     kind=Digits(names=("size", "slope of the score", "slope of p"), near=0.01, relative=1e-4),
     slips="""
-        -np.log(level) / k → -np.log(level)
+        return c * loss ** (-1 / alpha), → return c * (k * loss) ** (-1 / alpha),
             You took `level` for the probability of one token; it is that of all k.
-        -np.log(level) / k → -np.log(level) * k
+        return c * loss ** (-1 / alpha), → return c * (k**2 * loss) ** (-1 / alpha),
             k tokens are harder than one: each has to be right with the k-th root of `level`.
-        -np.log(level) / k → -np.log10(level) / k
-            A natural logarithm undoes a power of e.
+        return c * loss ** (-1 / alpha), → return c * (loss / np.log(10)) ** (-1 / alpha),
+            You took a logarithm to base 10. The natural logarithm undoes a power of e.
+        return c * loss ** (-1 / alpha), → return c * (loss / np.log(2)) ** (-1 / alpha),
+            You took a logarithm to base 2. The natural logarithm undoes a power of e.
+        loss ** (-1 / alpha), → (-np.log(1 - (1 - level) ** (1 / k))) ** (-1 / alpha),
+            You took the score for the probability that one of k tokens is right; all have to be.
         -np.log(level) / k → 1 - level ** (1 / k)
             p is e to the minus loss, and not 1 minus the loss.
         loss ** (-1 / alpha), → loss ** (1 / alpha),
@@ -316,6 +331,9 @@ def _metrics() -> Iterator[Case]:
             The slope of p lacks p itself.
         alpha * loss * np.exp(-loss) → alpha * loss * level
             The derivative of p keeps p, which is the k-th root of `level`.
+        alpha * loss * np.exp(-loss) → -alpha * level * np.log(level)
+            That is the slope of p where p is `level`. It is asked for at the size where the score
+            is.
         alpha * loss * np.exp(-loss) → alpha * k * loss * np.exp(-loss)
             The slope of p holds a k, and p does not know of it.
         alpha * loss * np.exp(-loss) → np.exp(-loss)
