@@ -135,14 +135,14 @@ def softmax_ridge(penalty: float = 0.25, depth: str = "3") -> str:
     for one in noisy.stored()[depth]:
         for n in range(noisy.COUNT):
             more = one["error"][n] - best[n]
-            require(abs(more) < 0.08, f"{n} examples: {more:+.3f} beside {best[n]:.3f}")
+            require(abs(more) < 0.05, f"{n} examples: {more:+.3f} beside {best[n]:.3f}")
         gap = max(gap, *one["to ridge"])
-    require(gap < 0.08, f"up to {gap:.3f} from ridge")
+    require(gap < 0.05, f"up to {gap:.3f} from ridge")
     for n in range(5, noisy.COUNT):
         least = min(one["error"][n] for one in noisy.stored()["1"])
         require(least > 2 * best[n], f"{n} examples: one layer comes to {least:.3f}")
     return (
-        "ridge against least squares on more rows; three layers within .08 of it for each number "
+        "ridge against least squares on more rows; three layers within .05 of it for each number "
         "of examples, one layer above twice its error"
     )
 

@@ -43,7 +43,7 @@ CONFIGURATION = Configuration(norm="rms", positions="learned")
 WIDTH, COUNT, NOISE = 3, 8, 0.5
 """Numbers in a row, rows in a text, and the standard deviation of the noise."""
 D_MODEL, HEADS, LAYERS = 32, 4, (3, 1)
-STEPS, BATCH, RATE, WARM = 1200, 64, 4e-3, 100
+STEPS, BATCH, RATE, WARM = 3000, 64, 4e-3, 100
 
 
 class Tasks(NamedTuple):
