@@ -56,6 +56,12 @@ def _by_index(h: int, w: int, r: int) -> Array:
     return mask
 
 
+def _in_one_ring(h: int, w: int, r: int) -> Array:
+    """All tokens in one ring."""
+    apart = (np.arange(h * w)[:, None] - np.arange(h * w)) % (h * w)
+    return np.asarray(np.minimum(apart, h * w - apart) <= r)
+
+
 @exercise(
     "21.3",
     praise="Tall boards and wide ones, rows of one cell, r = 0, and squares wider than the board.",
@@ -70,6 +76,9 @@ def _by_index(h: int, w: int, r: int) -> Array:
     mutants={
         "You added steps to the index. One step to the right of the last cell of a row then leads "
         "to the next row, and not back to the beginning of its own.": _by_index,
+        "You measured along the row of tokens, its ends joined; a board has two directions.": (
+            _in_one_ring
+        ),
     },
     slips="""
         down = np.minimum(down, h - down) →
@@ -115,8 +124,8 @@ def _by_index(h: int, w: int, r: int) -> Array:
         down = np.minimum(down, h - down) →
         across = np.minimum(across, w - across) →
             You went one way round only, down and right; the square lies on all sides.
-        np.abs(row[:, None] - row) → (row[:, None] - row + r) % h
-        np.abs(column[:, None] - column) → (column[:, None] - column + r) % w
+        np.abs(row[:, None] - row) → (row - row[:, None] + r) % h
+        np.abs(column[:, None] - column) → (column - column[:, None] + r) % w
         down = np.minimum(down, h - down) →
         across = np.minimum(across, w - across) →
         (down <= r) & (across <= r) → (down < 2 * r) & (across < 2 * r)
@@ -226,6 +235,17 @@ def _rows(row: list[int]) -> Array:
             Words do not see the patches before them.
         (earlier | own) & → (earlier & ((asks == 0) == (asked == 0)) | own) &
             Words and patches do not see each other; both see all that stands before them.
+        (earlier | own) & → (earlier & ((asks == 0) | (asked > 0)) | own) &
+            Patches do not see the words before them.
+        (earlier | own) & → (earlier & (asks == asked) | own) &
+            A token sees only tokens of its own number; all that comes before is to be seen.
+        (earlier | own) & →
+            All tokens see one another, but for padding: later words have to stay hidden.
+        & (asks > 0) → & (asks != 0)
+        (asks >= 0) & (asked >= 0) → True
+            You took −1 for the number of an image; it is padding.
+        (asks >= 0) & → ;; | np.eye(T, dtype=bool) →
+            Padding sees the tokens before it, and not itself; only itself is right.
         (earlier | own) & → own &
             Only patches of one image see something: order has no effect.
         & (asked >= 0) →

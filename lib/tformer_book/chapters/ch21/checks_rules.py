@@ -94,6 +94,9 @@ def _at(numbers: list[int]) -> Array:
             Births and survivals are exchanged.
         [births, survivals] → [births | survivals, births | survivals]
             You took births and survivals for one list: each belongs to one kind of cell.
+        [births, survivals] → [births, births | survivals]
+            A living cell follows the survivals alone; you let it live as well where a dead one is
+            born.
         [births, survivals] → [births, births & survivals]
             A living cell does not need to be in both lists.
         [births, survivals] → [births, np.roll(survivals, 1)]
@@ -124,6 +127,10 @@ def _at(numbers: list[int]) -> Array:
         [0.0, 0.0], want → np.array([False, False]), want
             Differences of True and False only say whether two are unequal: make numbers of them
             first.
+        b = 1.0 - np.arange(18) → b = -1.0 * np.arange(18) ;; np.diff(before, 2) → want
+            Each ReLU begins at its number, where it is still 0, and never stops growing.
+        np.diff(before, 2) → want - before[1:-1] + before[:-2]
+            A tent of three ReLUs has the weight −2 in the middle; yours has −1.
         np.diff(before, 2) → want
             Each ReLU goes on growing after its number: it has to be stopped by later ones.
         np.diff(before, 2) → -np.diff(before, 2)
@@ -170,7 +177,8 @@ class Sizes(Several):
 def _sets() -> Iterator[Case]:
     why = "All scores are equal. Four weights are 1/4 each, which is not below 1/4; five are."
     even = float(np.log(3) / 2)
-    yield case(B=0.0, most=0.25, n=10, want=(5, even), why=f"{why} 9 · (1/4) / (3/4) = 3.")
+    three = "And 1 / (1 + 9 e^(−2B)) is 1/4 where e^(2B) = 3."
+    yield case(B=0.0, most=0.25, n=10, want=(5, even), why=f"{why} {three}")
     why = "All scores are equal: two weights are 1/2 each, and three are below."
     yield case(B=0.0, most=0.5, n=2, want=(3, 0.0), why=f"{why} Of two, one has 1/2 or more.")
     why = "e² · 3 = 22.2: with 23 others the largest weight is below 1/4, with 22 it is not."
