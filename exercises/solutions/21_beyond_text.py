@@ -5,6 +5,7 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
+# Numbers that are whole may come as integers, alone or in arrays.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -95,7 +96,7 @@ check("21.2", image_of)
 # %% [markdown] exercise="why"
 # The tokens alone do not say where they belong: the places hold all that is left of the image's
 # shape. Square t goes *to* `places[t]`. To take square `places[t]` *from* the list is the inverse
-# permutation, and looks the same whenever two squares have only changed places.
+# permutation. It is the same only if squares have changed places in pairs.
 
 # %% [markdown]
 # ## 21.3 Neighbours on a torus
@@ -175,7 +176,7 @@ check("21.4", rule_layer)
 # With n living neighbours, 9 m = n + c, so u = 18 m − c = 2 n + c. It is even for dead cells and
 # odd for living ones, and each of the 18 cases has a number of its own. A sum of ReLUs is a line
 # that bends where each of them starts. With one bend before each number it can meet any 18 values.
-# Life needs only four: its numbers 5, 6 and 7 are neighbours.
+# Life needs only four, since its three numbers 5, 6 and 7 stand side by side.
 
 # %% [markdown]
 # ## 21.5 A graph is a mask
@@ -253,8 +254,8 @@ check("21.6", dispersed)
 # %% [markdown] exercise="why"
 # A weight is largest if its own score is B and all others are −B: then it is
 # 1 / (1 + (n − 1) e^(−2B)). The second number solves this for the bound. It grows like half the
-# logarithm of n: a head that is to find one token among more and more needs larger scores. Scores
-# that training has seen on small sets are bounded, so its answer fades on large ones.
+# logarithm of n: a head that is to find one token among more and more needs larger scores. A head
+# whose scores stay as they were on small sets spreads its weights on large ones.
 
 # %% [markdown]
 # ## 21.7 An article with pictures
