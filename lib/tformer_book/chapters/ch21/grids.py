@@ -67,20 +67,38 @@ def life_parameters(kinks: tuple[float, ...] = (4.25, 4.75, 7.25, 7.75)) -> Bloc
 
     Parameters
     ----------
-    kinks : four numbers
+    kinks : four numbers, or several times four
         Where the rule rises from 0 to 1 and falls back, on the scale of u = 18 mean - alive.
     """
-    zero, (a, b, c, d) = np.zeros((1, 2, 1)), kinks
+    zero, at = np.zeros((1, 2, 1)), np.reshape(kinks, (-1, 4)).astype(float)
+    slope = 1 / np.diff(at)[:, [0, 0, 2, 2]] * (1, -1, -1, 1)
+    hidden, n = np.array([[-1.0], [18.0]]), at.size
     heads = HeadParameters(zero, zero, np.array([[[1.0], [0.0]]]), np.array([[[0.0, 1.0]]]))
-    up, down = 1 / (b - a), 1 / (d - c)
     return BlockParameters(
         heads,
         FeedForwardParameters(
-            w_in=np.array([[-1.0, -1, -1, -1, 1, 0], [18, 18, 18, 18, 0, 1]]),
-            b_in=np.array([-a, -b, -c, -d, 0.0, 0.0]),
-            w_out=np.array([[up, 0], [-up, 0], [-down, 0], [down, 0], [-1, 0], [0, -1]]),
+            w_in=np.concatenate([np.tile(hidden, n), np.eye(2)], axis=1),
+            b_in=np.concatenate([-at.ravel(), np.zeros(2)]),
+            w_out=np.concatenate([np.stack([slope.ravel(), np.zeros(n)], axis=1), -np.eye(2)]),
         ),
     )
+
+
+def rule_kinks(births: Collection[int], survivals: Collection[int]) -> tuple[float, ...]:
+    """The kinks of another rule: four for each run of whole numbers u that live on.
+
+    Parameters
+    ----------
+    births, survivals : numbers of living neighbours, 0 to 8
+    """
+    living = sorted({2 * n for n in births} | {2 * n + 1 for n in survivals})
+    found: list[float] = []
+    for u in living:
+        if u - 1 not in living:
+            found += [u - 0.75, u - 0.25]
+        if u + 1 not in living:
+            found += [u + 0.25, u + 0.75]
+    return tuple(found)
 
 
 def hidden(board: Array) -> Array:

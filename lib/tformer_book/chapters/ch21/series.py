@@ -91,15 +91,21 @@ def transformer(ahead: int, model: Any) -> float:
         return error(predict(x, model, fast).double().numpy(), ahead)
 
 
-def simple(ahead: int, ridge: float = 1.0) -> dict[str, float]:
-    """The errors of three simple answers: the month's mean, the last anomaly, a linear fit."""
-    (seen, asked), (test, _) = windows(ahead)
+def linear(ahead: int, ridge: float = 1.0) -> tuple[Array, Array]:
+    """The anomalies of the test, and what a linear fit with a ridge says of them."""
+    (seen, asked), (test, true) = windows(ahead)
     a, b = (np.concatenate([x, np.ones((len(x), 1))], axis=1) for x in (seen, test))
     w = np.linalg.solve(a.T @ a + ridge * np.eye(WINDOW + 1), a.T @ asked)
+    return true, b @ w
+
+
+def simple(ahead: int) -> dict[str, float]:
+    """The errors of three simple answers: the month's mean, the last anomaly, a linear fit."""
+    test, true = windows(ahead)[1]
     return {
-        "mean of the month": error(np.zeros(len(test)), ahead),
+        "mean of the month": error(0 * true, ahead),
         "last anomaly": error(test[:, -1], ahead),
-        "linear": error(b @ w, ahead),
+        "linear": error(linear(ahead)[1], ahead),
     }
 
 
