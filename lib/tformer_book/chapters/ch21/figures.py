@@ -107,9 +107,9 @@ def rule() -> tuple[Figure, Figure]:
     relu = reference.relu
     ax.plot(u, 2 * (relu(u - a) - relu(u - b) - relu(u - c) + relu(u - d)), color=BLUE)
     n = np.arange(9)
-    ax.plot(2 * n, (n == 3).astype(int), "o", color=INK, mfc="white", label="dead cell, u = 2n")
+    ax.plot(2 * n, (n == 3).astype(int), "o", color=INK, mfc="white", label="dead cell, u = 2k")
     alive = ((n == 2) | (n == 3)).astype(int)
-    ax.plot(2 * n + 1, alive, "o", color=INK, label="living cell, u = 2n + 1")
+    ax.plot(2 * n + 1, alive, "o", color=INK, label="living cell, u = 2k + 1")
     ax.set(xlabel="u, twice the living cells of the neighbourhood, less the cell itself")
     ax.set(ylabel="alive next", yticks=(0, 1), xticks=range(0, 18, 2))
     ax.legend(loc="center right")

@@ -16,6 +16,6 @@ def sea() -> Figure:
     figure, ax = panel(COLUMN, 2.8)
     ax.plot(year, asked, color=QUIET, label="measured")
     ax.plot(year, found, color=BLUE, linewidth=1.2, label="linear fit")
-    ax.set(ylabel="degrees from the mean of the month")
+    ax.set(ylabel="anomaly, degrees")
     ax.legend(loc="upper right")
     return figure
