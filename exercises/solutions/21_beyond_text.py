@@ -240,11 +240,11 @@ check("21.5", hops)
 
 # %%
 def dispersed(B, most, n):
-    """Least number of tokens, and least bound of the scores: two numbers."""
+    """Least number of tokens, and least bound of scores: two numbers."""
     ### BEGIN SOLUTION
-    others = np.exp(2 * B) * (1 - most) / most  # with so many the weight is most
-    gap = np.log(n - 1) + np.log(most) - np.log(1 - most)  # between two scores
-    return int(others) + 2, max(gap / 2, 0)
+    others = np.exp(2 * B) * (1 - most) / most  # leave a weight of most
+    apart = np.log(n - 1) + np.log(most) - np.log(1 - most)
+    return int(others) + 2, max(apart / 2, 0)
     ### END SOLUTION
 
 
@@ -283,7 +283,8 @@ def article_mask(which):
     asks, asked = which[:, :, None], which[:, None, :]
     place = np.arange(which.shape[1])
     visible = (place <= place[:, None]) | ((asks > 0) & (asks == asked))
-    return np.where((asks < 0) | (asked < 0), place == place[:, None], visible)
+    padding = (asks < 0) | (asked < 0)
+    return np.where(padding, place == place[:, None], visible)
     ### END SOLUTION
 
 
@@ -321,9 +322,11 @@ check("21.7", article_mask)
 def repaired(order, table, bias, mask, read):
     """Four arrays for the new order, and which of them differ: (4,)."""
     ### BEGIN SOLUTION
-    moved = table[order], bias[order][:, order], mask[order][:, order], read[order]
-    before = table, bias, mask, read
-    return *moved, np.array([(a != b).any() for a, b in zip(before, moved, strict=True)])
+    pairs = order[:, None], order
+    new = table[order], bias[pairs], mask[pairs], read[order]
+    old = table, bias, mask, read
+    differ = [(a != b).any() for a, b in zip(old, new, strict=True)]
+    return *new, np.array(differ)
     ### END SOLUTION
 
 
