@@ -8,9 +8,9 @@ from tformer_book.chapters.ch21 import series
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import near
 
-SIMPLE: dict[int, tuple[float, float, float]] = {}
+SIMPLE = {1: (1.163, 0.471, 0.461), 6: (1.163, 1.217, 1.058)}
 """Errors of the mean of the month, the last anomaly and the linear fit, by months ahead."""
-BETWEEN: dict[int, tuple[float, float]] = {}
+BETWEEN = {1: (0.465, 0.51), 6: (1.26, 1.3)}
 """Between what the errors of the three transformers lie."""
 
 

@@ -222,7 +222,10 @@ def captioned() -> tuple[Figure, Figure, Figure]:
     """A scene; the mask of its row; and how often the relation is right with patches hidden."""
     scene = captions.scenes(np.random.default_rng(2), 1, test=True)
     left, ax = blank(3.4, 3.9)
-    squares(ax, scene.images[0], color=INK, most=1.0)
+    ax.add_patch(Rectangle((0, 0), 16, 16, fc="none", ec=QUIET, lw=0.8))
+    for (r, c), ink in np.ndenumerate(scene.images[0]):
+        if ink:
+            ax.add_patch(Rectangle((c, r), 1, 1, fc=INK, alpha=round(float(ink), 3), lw=0))
     for edge in (4, 8, 12):
         ax.plot((edge, edge), (0, 16), color=VERMILLION, linewidth=1)
         ax.plot((0, 16), (edge, edge), color=VERMILLION, linewidth=1)
@@ -231,7 +234,10 @@ def captioned() -> tuple[Figure, Figure, Figure]:
         ax.text(8, 17 + 1.4 * y, " ".join(part), ha="center", va="center")
     ax.set(xlim=(-0.1, 16.1), ylim=(19.3, -0.1))
     middle, ax = blank(3.6, 3.9)
-    squares(ax, captions.row_mask().astype(float), color=WEIGHT, most=1.6)
+    _filled(ax, captions.row_mask())
+    ax.plot((16, 16, 0), (0, 16, 16), color=INK, linewidth=0.8)
+    ax.plot((16, 22), (16, 16), color=INK, linewidth=0.8)
+    ax.plot((16, 16), (16, 22), color=INK, linewidth=0.8)
     for at, name in ((8, "16 patches"), (19, "6 words")):
         ax.text(at, -0.9, name, ha="center", va="center")
         ax.text(-0.9, at, name, ha="center", va="center", rotation=90)

@@ -12,8 +12,8 @@ from tformer_book.chapters.ch21 import recognise
 from tformer_book.chapters.ch21.images import digits, patches
 from tformer_book.chapters.ch21.stack import hidden_states
 
-EMPTY = 16
-"""How many empty tokens stand behind the sixteen patches."""
+EMPTY = 48
+"""How many empty tokens stand behind the sixteen patches: as if 64 were the longest row."""
 
 
 @cache
