@@ -78,8 +78,9 @@ def life_parameters(kinks: tuple[float, ...] = (4.25, 4.75, 7.25, 7.75)) -> Bloc
         heads,
         FeedForwardParameters(
             w_in=np.concatenate([np.tile(hidden, n), np.eye(2)], axis=1),
-            b_in=np.concatenate([-at.ravel(), np.zeros(2)]),
+            b_in=np.concatenate([-at.ravel(), np.ones(2)]),  # a + 1 and m + 1 are above 0
             w_out=np.concatenate([np.stack([slope.ravel(), np.zeros(n)], axis=1), -np.eye(2)]),
+            b_out=np.ones(2),
         ),
     )
 
