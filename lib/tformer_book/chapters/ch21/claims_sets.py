@@ -12,7 +12,11 @@ from tformer_book.chapters.ch21 import sets
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import grid, identity
 
-ERRORS: dict[str, dict[int, tuple[float, float]]] = {}
+ERRORS = {
+    "mean": {8: (0.0104, 0.0134), 64: (0.0489, 0.052), 256: (0.0564, 0.0603)},
+    "attention": {8: (0.001, 0.0014), 64: (0.0082, 0.0138), 256: (0.0135, 0.0202)},
+    "largest": {8: (0.0002, 0.0006), 64: (0.0002, 0.0007), 256: (0.0002, 0.0011)},
+}
 """Between what the mean errors of the three models of each kind lie."""
 
 
@@ -52,12 +56,12 @@ def dispersion(spread: int = 2, fewer: int = 0) -> str:
     "exm-sets",
     "empirical",
     mutants={
-        "attention does not get worse": {"growth": 1.0, "worse": -1},
-        "the largest coordinate gets worse as much": {"other": 4.0},
+        "attention does not get worse": {"worse": -1},
+        "the largest coordinate gets better on larger sets": {"limit": 0.9},
     },
     scope="nine trainings; 2,000 sets of each of four sizes",
 )
-def sets_(growth: float = 5.0, worse: int = 1, other: float = 0.0) -> str:
+def sets_(growth: float = 5.0, worse: int = 1, limit: float = 3.0) -> str:
     """What is stored, against the table; and against the best constant answer, by a sample."""
     told = sets.stored()
     for pool, sizes in ERRORS.items():
@@ -68,8 +72,9 @@ def sets_(growth: float = 5.0, worse: int = 1, other: float = 0.0) -> str:
     for run in told["attention"]:
         ratio = run["256"] / run["8"]
         require(worse * (ratio - growth) > 0, f"attention: {ratio:.1f} times the error at 256")
-    ratio = min(run["256"] for run in told["largest"]) / max(run["8"] for run in told["largest"])
-    require(ratio > other, f"largest coordinate: {ratio:.2f} times the error at 256")
+    for run in told["largest"]:
+        ratio = run["256"] / run["8"]
+        require(ratio < limit, f"largest coordinate: {ratio:.2f} times the error at 256")
     drawn = np.random.default_rng(1).random((20000, 256)).max(axis=1)
     constant = abs(drawn - np.median(drawn)).mean()
     require(abs(constant - sets.constant(256)) < 1e-4, f"the best constant misses {constant:.5f}")
