@@ -145,10 +145,10 @@ check("21.3", neighbourhood)
 # :nonumber:
 #
 # The head of this chapter has averaged the nine cells of each 3 × 3 square. A cell's vector is now
-# $(c, m)$: c is 1 if the cell lives and 0 if not, and m is the mean of its square, itself among
-# them. A feed-forward layer shall return 1 if the cell lives in the next step, and 0 if not. A dead
-# cell with n living neighbours comes to life if `births[n]` is True, and a living one survives if
-# `survivals[n]` is True, for n from 0 to 8.
+# $(a, m)$: a is 1 if the cell is alive and 0 if not, and m is the mean of its square, itself among
+# them. A feed-forward layer shall return 1 if the cell is alive in the next generation, and 0 if
+# not. A dead cell with k living neighbours is born if `births[k]` is True, and a living one stays
+# alive if `survivals[k]` is True, for k from 0 to 8.
 #
 # Write `rule_layer(births, survivals)` for two arrays of True and False, of shape `(9,)`. Return
 # three arrays: `w_in` of shape `(2, 18)`, `b` of shape `(18,)` and `w_out` of shape `(18,)`, such
@@ -161,7 +161,7 @@ check("21.3", neighbourhood)
 def rule_layer(births, survivals):
     """Weights of a layer that follows a rule: (2, 18), (18,) and (18,)."""
     ### BEGIN SOLUTION
-    u = np.arange(18)  # 18 m - c, twice the neighbours and the cell
+    u = np.arange(18)  # 18 m - a, which is 2 k + a
     alive = np.where(u % 2 == 1, survivals[u // 2], births[u // 2])
     kinks = np.maximum(u[:, None] + 1 - u, 0)  # what 18 ReLUs say of each u
     w_in = np.array([[-1.0], [18.0]]) * np.ones(18)
@@ -173,7 +173,7 @@ def rule_layer(births, survivals):
 check("21.4", rule_layer)
 
 # %% [markdown] exercise="why"
-# With n living neighbours, 9 m = n + c, so u = 18 m − c = 2 n + c. It is even for dead cells and
+# With k living neighbours, 9 m = k + a, so u = 18 m − a = 2 k + a. It is even for dead cells and
 # odd for living ones, and each of the 18 cases has a number of its own. A sum of ReLUs is a line
 # that bends where each of them starts. With one bend before each number it can meet any 18 values.
 # Life needs only four, since its three numbers 5, 6 and 7 stand side by side.

@@ -487,7 +487,7 @@ MUTANTS = {
     "21.4": {
         "That is Life, whatever the rule": _layer_of_life,
         "With these weights the slope is what the rule says": _layer_of_ramps,
-        "9 m − c is the number of neighbours": _layer_of_neighbours_alone,
+        "9 m − a is the number of neighbours": _layer_of_neighbours_alone,
         "make numbers of them first": _layer_that_differences_truth,
         "it should be an array of shape (2, 18)": _layer_of_as_few_as_needed,
         "returns a string": lambda *_: "Conway",

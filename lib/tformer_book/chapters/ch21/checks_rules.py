@@ -13,7 +13,7 @@ from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.table import Case, case
 
 Array = np.ndarray
-SITUATIONS = np.array([(c, (n + c) / 9) for c in (0, 1) for n in range(9)])
+SITUATIONS = np.array([(a, (k + a) / 9) for a in (0, 1) for k in range(9)])
 """What a cell may hold: dead, then living, with 0 to 8 living neighbours."""
 
 # ---- 21.4 ---------------------------------------------------------------------------------
@@ -30,19 +30,19 @@ def _rules() -> Iterator[Case]:
         said = f"births at {births or 'no number'} and survivals at {survivals or 'no number'}"
         return case(**given, said=said, why=why)
 
-    yield rule([3], [2, 3], "Life: of 2 n + c only 5, 6 and 7 lead to 1.")
+    yield rule([3], [2, 3], "Life: of 2 k + a only 5, 6 and 7 lead to 1.")
     yield rule([3, 6], [2, 3], "HighLife: a dead cell with six living neighbours is born as well.")
     yield rule([2], [], "Seeds: no cell survives.")
     yield rule([], [4, 5], "Nothing is ever born.")
     yield rule([0], [8], "A dead cell without neighbours is born, a crowded living one survives.")
     yield rule([0, 1], [0], "Births without a neighbour: the very first number is 1 already.")
     yield rule([1, 3, 5, 7], [1, 3, 5, 7], "Replicator: odd numbers of neighbours.")
-    yield rule([1, 3, 5, 7], [0, 2, 4, 6, 8], "Whatever 2 n + c has, its value changes often.")
+    yield rule([1, 3, 5, 7], [0, 2, 4, 6, 8], "Whatever 2 k + a has, its value changes often.")
     yield rule([], [], "All die: the layer returns 0.")
     every = list(range(9))
     yield rule(every, every, "All live: the layer returns 1 always.")
-    yield rule([], every, "Nothing changes: the layer returns c.")
-    yield rule(every, [], "All cells change: the layer returns 1 − c.")
+    yield rule([], every, "Nothing changes: the layer returns a.")
+    yield rule(every, [], "All cells change: the layer returns 1 − a.")
     yield rule([3, 6, 7, 8], [3, 4, 6, 7, 8], "Day and night: births and survivals up to 8.")
     yield rule([4], [3, 4], "Life with one neighbour more.")
     for seed in range(6):
@@ -59,8 +59,8 @@ def _at(numbers: list[int]) -> Array:
     "21.4",
     praise="Life and other known rules, births without a neighbour, and rules drawn at random.",
     hints=(
-        "Which sum of c and m is a different number in each of the 18 cases?",
-        "With 18 m − c these numbers are 0 to 17. A sum of ReLUs is a line with bends: where must "
+        "Which sum of a and m is a different number in each of the 18 cases?",
+        "With 18 m − a these numbers are 0 to 17. A sum of ReLUs is a line with bends: where must "
         "it bend?",
         "Let ReLU j begin at j − 1. Then its weight is how much the slope changes there: the value "
         "at j, less twice that at j − 1, plus that at j − 2, with 0 before the first.",
@@ -71,25 +71,25 @@ def _at(numbers: list[int]) -> Array:
         by=_said_next,
         called="what your layer returns, for a dead cell and a living one with 0 to 8 neighbours,",
     ),
-    otherwise="Row 0 is a dead cell, row 1 a living one, column n its number of living neighbours.",
+    otherwise="Row 0 is a dead cell, row 1 a living one, column k its number of living neighbours.",
     slips="""
         [[-1.0], [18.0]] → [[0.0], [18.0]]
-            You did not subtract c, and the mean has the cell in it: a living cell is counted twice
+            You did not subtract a, and the mean has the cell in it: a living cell is counted twice
             among its neighbours.
         [[-1.0], [18.0]] → [[-1.0], [2.0]]
             m is a mean over nine cells; to get their sum it is multiplied by nine.
         [[-1.0], [18.0]] → [[-1.0], [9.0]]
-            9 m − c is the number of neighbours. A dead and a living cell with as many are then
+            9 m − a is the number of neighbours. A dead and a living cell with as many are then
             one case.
         [[-1.0], [18.0]] → [[0.0], [9.0]]
-            9 m counts the cell itself: a living one with n neighbours looks like a dead one with
-            n + 1.
+            9 m counts the cell itself: a living one with k neighbours looks like a dead one with
+            k + 1.
         [[-1.0], [18.0]] → [[-1.0], [16.0]]
             m is a mean over nine cells, not over eight.
         [[-1.0], [18.0]] → [[1.0], [18.0]]
-            c is added where it is to be subtracted: the mean holds it already.
+            a is added where it is to be subtracted: the mean holds it already.
         [[-1.0], [18.0]] → [[18.0], [-1.0]]
-            c and m are exchanged in w_in.
+            a and m are exchanged in w_in.
         [births, survivals] → [survivals, births]
             Births and survivals are exchanged.
         [births, survivals] → [births | survivals, births | survivals]
@@ -148,7 +148,7 @@ def _at(numbers: list[int]) -> Array:
     """,
 )
 def rule_layer(births: Array, survivals: Array) -> tuple[Array, Array, Array]:
-    """Second differences of what a rule says of 2 n + c."""
+    """Second differences of what a rule says of 2 k + a."""
     want = np.stack([births, survivals], axis=1).ravel() * 1.0
     before = np.concatenate([[0.0, 0.0], want])
     w_in = np.array([[-1.0], [18.0]]) * np.ones(18)

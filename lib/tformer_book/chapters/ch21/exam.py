@@ -87,12 +87,12 @@ def rule(rng: Rng) -> Item:
         statement=rf"""
 On a torus of ${h} \times {w}$ cells a dead cell comes to life if it has ${k}$ living neighbours of
 eight, and a living one survives if it has ${k - 1}$ or ${k}$. A head averages each $3 \times 3$
-square, the cell in the middle among the nine. The feed-forward layer sees $c$, which is $1$ for a
+square, the cell in the middle among the nine. The feed-forward layer sees $a$, which is $1$ for a
 living cell and $0$ for a dead one, and this mean $m$.
 
 **(a)** How many entries of the head's mask are True?
 
-**(b)** Give $m$ and $u = 18 m - c$ for a {kind} cell with ${n}$ living neighbours.
+**(b)** Give $m$ and $u = 18 m - a$ for a {kind} cell with ${n}$ living neighbours.
 
 **(c)** Which three numbers $u$ lead to life?
 
@@ -104,7 +104,7 @@ Name two cells that it confuses.""",
         answer=rf"""
 **(a)** Nine for each cell: ${tex(9 * h * w)}$.
 
-**(b)** $m = {tex(float(m))}$ and $u = {tex(u)}$, which is twice the number of neighbours, and $c$.
+**(b)** $m = {tex(float(m))}$ and $u = {tex(u)}$, which is twice the number of neighbours, and $a$.
 
 **(c)** ${tex(lives)}$: the one in the middle for a dead cell, the others for living ones.
 
