@@ -16,15 +16,25 @@ import numpy as np
 from tformer import reference
 from tformer.parameters import ModelParameters
 from tformer_book.chapters.ch21.images import digits, patches
-from tformer_book.chapters.ch21.stack import hidden_states, start, tensors, train
+from tformer_book.chapters.ch21.stack import (
+    CONFIGURATION,
+    hidden_states,
+    restored,
+    saved,
+    start,
+    tensors,
+    train,
+)
 
 if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
     import torch
 
 Array = np.ndarray
-FILE = Path(__file__).with_name("captions.json")
+FILE, WEIGHTS = (Path(__file__).with_name(f"captions.{kind}") for kind in ("json", "npz"))
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 RELATIONS = ("left", "right", "above", "below")
+OPPOSITE = np.array([1, 0, 3, 2])
+"""The relation of the exchanged scene, by the number of the relation."""
 WORDS = (*NUMBERS, *RELATIONS, "the", "is", "of")
 PLACES = ((0, 1), (1, 0), (2, 3), (3, 2), (0, 2), (2, 0), (1, 3), (3, 1))
 """Corners of the digit that is named first and of the other; corners are numbered row by row."""
@@ -103,9 +113,7 @@ def row_mask(length: int = LENGTH - 1, hidden: Array | None = None) -> Array:
     return masks
 
 
-def logits(
-    images: Any, words: Any, model: Any, mask: Any = None, library: Any = reference
-) -> Any:
+def logits(images: Any, words: Any, model: Any, mask: Any = None, library: Any = reference) -> Any:
     """What each word is followed by: (n, words, vocabulary)."""
     mask = row_mask(words.shape[-1]) if mask is None else mask
     if library is not reference:
@@ -115,6 +123,36 @@ def logits(
         words = torch.tensor(words)
     x = hidden_states(tokens(images, words, model), model, mask, library)
     return x[..., N_PATCHES:, :] @ model.unembedding
+
+
+def exchanged(scene: Scenes) -> Array:
+    """The images of the same scenes with the two digits in each other's places."""
+    quarters = scene.images.reshape(-1, 2, 8, 2, 8).swapaxes(2, 3).reshape(-1, 4, 8, 8).copy()
+    each = np.arange(len(quarters))[:, None]
+    quarters[each, scene.corners] = quarters[each, scene.corners[:, ::-1]]
+    return np.asarray(quarters.reshape(-1, 2, 2, 8, 8).swapaxes(2, 3).reshape(-1, 16, 16))
+
+
+def logits_with(images: Array, other: Array, words: Array, model: Any, place: Array) -> Any:
+    """As `logits`, but at `place` (n, 16) the words see the hidden states of other images.
+
+    Patches see no words, so the hidden states of both images can be computed beside each other.
+    """
+    import torch
+
+    from tformer import fast
+
+    mask, there = torch.tensor(row_mask()), torch.tensor(np.pad(place, ((0, 0), (0, LENGTH - 1))))
+    said = torch.tensor(words)
+    x, y = (
+        tokens(torch.tensor(one, dtype=torch.float32), said, model) + model.positions
+        for one in (images, other)
+    )
+    for block in model.blocks:
+        mixed = torch.where(there[..., None], y, x)
+        x, y, mixed = (fast.block(one, block, CONFIGURATION, mask=mask) for one in (x, y, mixed))
+        x = torch.cat([x[:, :N_PATCHES], mixed[:, N_PATCHES:]], dim=1)
+    return fast.layer_norm(x, model.norm)[:, N_PATCHES:] @ model.unembedding
 
 
 def trained(seed: int, until: int | None = None) -> Any:
@@ -181,6 +219,17 @@ def measured(model: Any) -> dict[str, dict[str, float]]:
     told["both digits hidden from words"] = ask(
         hidden=corner(scene.corners[:, 0]) | corner(scene.corners[:, 1])
     )
+    nowhere = np.zeros((ASKED, N_PATCHES), dtype=bool)
+    empty_ones = corner(empty[:, 0]) | corner(empty[:, 1])
+    for name, place in (("no", nowhere), ("empty", empty_ones), ("digits'", ~empty_ones)):
+        with torch.no_grad():
+            found = logits_with(scene.images, exchanged(scene), words, model, place).argmax(-1)
+        said = found.numpy()[:, RELATION - 1] - len(NUMBERS)
+        true = scene.captions[:, RELATION] - len(NUMBERS)
+        told[f"{name} patches of the exchanged scene"] = {
+            "relation": round(float((said == true).mean()), 4),
+            "opposite": round(float((said == OPPOSITE[true]).mean()), 4),
+        }
     return told
 
 
@@ -189,6 +238,12 @@ def stored() -> list[dict[str, dict[str, float]]]:
     return list(json.loads(FILE.read_text(encoding="utf-8")))
 
 
+def model() -> ModelParameters:
+    """The first model, rounded to float16 and widened again."""
+    return restored(WEIGHTS)
+
+
 if __name__ == "__main__":
-    every = [measured(trained(seed)) for seed in range(SEEDS)]
-    FILE.write_text(json.dumps(every, indent=1) + "\n", encoding="utf-8")
+    models = [trained(seed) for seed in range(SEEDS)]
+    saved(WEIGHTS, models[0])
+    FILE.write_text(json.dumps([*map(measured, models)], indent=1) + "\n", encoding="utf-8")

@@ -147,11 +147,11 @@ def graph_hops(edges: int = 1, extra: int = 0) -> str:
         reached = apart <= layers * edges - extra
         require(
             (change[~reached] < 1e-13).all(),
-            f"{layers} layers: {int((change[~reached] >= 1e-13).sum())} more pairs are reached",
+            f"k = {layers}: {int((change[~reached] >= 1e-13).sum())} more pairs are reached",
         )
         require(
             (change[reached] > 1e-9).all(),
-            f"{layers} layers: {int((change[reached] <= 1e-9).sum())} pairs are not reached",
+            f"k = {layers}: {int((change[reached] <= 1e-9).sum())} pairs are not reached",
         )
     require(apart.max() == 5, f"the longest of the shortest paths has {apart.max():.0f} edges")
     return "a change of one node, 34 times: below 1e-13 beyond k edges, above 1e-9 within k"

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tformer import reference
-from tformer_book.chapters.ch21 import captions, graphs, grids, life_learnt, recognise, sets
+from tformer_book.chapters.ch21 import captions, graphs, grids, life_learnt, padded, recognise, sets
 from tformer_book.chapters.ch21.images import digits, patches
 from tformer_book.figures.style import (
     BLUE,
@@ -269,15 +269,17 @@ def hops() -> tuple[Figure, ...]:
 
 
 def wrong() -> Figure:
-    """The bugs of the chapter on real digits: the share that is right, for three models each."""
+    """The bugs of the chapter on digits: the share that is right, three models or the first."""
     told = recognise.stored()
     rows = (
         ("as trained", told["file order"]["positions"], BLUE),
         ("no positions at all", told["file order"]["no positions"], WRONG),
         ("other order, same table", told["permuted in the test"], WRONG),
         ("other order, table moved too", told["file order"]["positions"], BLUE),
+        ("48 empty tokens not hidden", [padded.right(False)], WRONG),
+        ("48 empty tokens hidden", [padded.right(True)], BLUE),
     )
-    figure, ax = panel(COLUMN, 2.6)
+    figure, ax = panel(COLUMN, 3.2)
     for y, (_, values, color) in enumerate(rows):
         _dots(ax, y, values, color)
     ax.axvline(0.1, color=QUIET, linestyle=":")
