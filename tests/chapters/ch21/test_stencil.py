@@ -30,7 +30,7 @@ def test_it_says_what_it_shows() -> None:
     said = "in the next generation 0 of 100 cells differ from Life"
     assert repr(Stencil()) == f"Stencil: 8 living cells, a stencil of 9; {said}"
     assert "1 living cell," in repr(Stencil(alive=[4]))
-    assert "□□■□□□□□□□<br>□□□■" in Stencil().fallback()
+    assert "□□■□□□□□□□\n□□□■" in Stencil().fallback()
 
 
 @pytest.mark.parametrize(

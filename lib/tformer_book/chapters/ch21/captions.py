@@ -233,6 +233,19 @@ def measured(model: Any) -> dict[str, dict[str, float]]:
     return told
 
 
+REMOVED = (
+    "as it is",
+    "first digit blanked",
+    "second digit blanked",
+    "first digit hidden from words",
+    "second digit hidden from words",
+    "both digits hidden from words",
+    "one empty corner hidden from words",
+    "both empty corners hidden from words",
+)
+"""What `measured` takes away from images or from the sight of words."""
+
+
 def stored() -> list[dict[str, dict[str, float]]]:
     """What `measured` said of each of the three models."""
     return list(json.loads(FILE.read_text(encoding="utf-8")))

@@ -100,6 +100,6 @@ class Stencil(BookWidget, uses="grid.js"):
 
     def fallback(self) -> str:
         """The board now, and what is said of the next."""
-        lines = "<br>".join("".join("■" if x else "□" for x in row) for row in self.board)
+        lines = "\n".join("".join("■" if x else "□" for x in row) for row in self.board)
         said = repr(self).removeprefix("Stencil: ")
-        return f"<p>Interactive figure, needs JavaScript: {said}.</p><p>{lines}</p>"
+        return f"<p>Interactive figure, needs JavaScript: {said}.</p><pre>{lines}</pre>"
