@@ -1,4 +1,4 @@
-"""The claims of chapter 21 on boards and graphs."""
+"""The claims of chapter 21 on graphs and boards."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
 
-from tformer import fast, reference
+from tformer import reference
 from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import tree_map
@@ -21,6 +20,45 @@ from tformer_book.claims.tools import near, stirred
 Array = np.ndarray
 SIDE, SEED, GENERATIONS = 16, 8, 1000
 """The board of the long run: its side, the seed that draws it, and how long it is played."""
+
+
+@claim(
+    "prop-graph-hops",
+    "exhaustive",
+    mutants={
+        "a layer carries over two edges": {"edges": 2},
+        "one layer more than that is needed": {"extra": 1},
+    },
+    scope="all 1,156 pairs of the karate club, one to five layers",
+)
+def graph_hops(edges: int = 1, extra: int = 0) -> str:
+    """A node's vector is changed; whose output changes is held against breadth-first search."""
+    n, pairs = graphs.karate()
+    mask, apart = graphs.graph_mask(n, pairs), graphs.distances(n, pairs)
+    x = np.random.default_rng(0).normal(size=(n, 4))
+    moved = np.repeat(x[None], n, axis=0)
+    moved[np.arange(n), np.arange(n)] += np.random.default_rng(1).normal(size=(n, 4))
+    same: Any = Configuration(positions="none")
+    start = initialise(Sizes(1, 4, 5, 2, 8), same, np.random.default_rng(2), std=0.5)
+    for layers in range(1, 6):
+        found = []
+        for given in (x, moved):
+            h = given
+            for block in stirred(start).blocks[:layers]:
+                h = reference.block(h, block, same, mask=mask)
+            found.append(h)
+        change = abs(found[1] - found[0]).max(axis=-1)
+        reached = apart <= layers * edges - extra
+        require(
+            (change[~reached] < 1e-13).all(),
+            f"k = {layers}: {int((change[~reached] >= 1e-13).sum())} more pairs are reached",
+        )
+        require(
+            (change[reached] > 1e-9).all(),
+            f"k = {layers}: {int((change[reached] <= 1e-9).sum())} pairs are not reached",
+        )
+    require(apart.max() == 5, f"the longest of the shortest paths has {apart.max():.0f} edges")
+    return "a change of one node, 34 times: below 1e-13 beyond k edges, above 1e-9 within k"
 
 
 def counted(board: Array) -> Array:
@@ -51,6 +89,10 @@ def life(
     kinks: tuple[float, ...] = (4.25, 4.75, 7.25, 7.75),
 ) -> str:
     """Both libraries against counts by cell, every cell of 512 boards of 5 × 5, then 16 × 16."""
+    import torch
+
+    from tformer import fast
+
     boards = np.zeros((512, 5, 5), dtype=int)
     boards[:, 1:4, 1:4] = np.array(list(product((0, 1), repeat=9))).reshape(-1, 3, 3)
     parameters = life_parameters(kinks)
@@ -116,42 +158,3 @@ def life_learnt_(
         wrong = run["wrong of 512"], run["wrong of 12800"]
         require(wrong == (0, 0), f"seed {seed}: {wrong} cells are wrong")
     return "the eight largest weights are the neighbours, .105 to .115; the others below .0025"
-
-
-@claim(
-    "prop-graph-hops",
-    "exhaustive",
-    mutants={
-        "a layer carries over two edges": {"edges": 2},
-        "one layer more than that is needed": {"extra": 1},
-    },
-    scope="all 1,156 pairs of the karate club, one to five layers",
-)
-def graph_hops(edges: int = 1, extra: int = 0) -> str:
-    """A node's vector is changed; whose output changes is held against breadth-first search."""
-    n, pairs = graphs.karate()
-    mask, apart = graphs.graph_mask(n, pairs), graphs.distances(n, pairs)
-    x = np.random.default_rng(0).normal(size=(n, 4))
-    moved = np.repeat(x[None], n, axis=0)
-    moved[np.arange(n), np.arange(n)] += np.random.default_rng(1).normal(size=(n, 4))
-    same: Any = Configuration(positions="none")
-    start = initialise(Sizes(1, 4, 5, 2, 8), same, np.random.default_rng(2), std=0.5)
-    for layers in range(1, 6):
-        found = []
-        for given in (x, moved):
-            h = given
-            for block in stirred(start).blocks[:layers]:
-                h = reference.block(h, block, same, mask=mask)
-            found.append(h)
-        change = abs(found[1] - found[0]).max(axis=-1)
-        reached = apart <= layers * edges - extra
-        require(
-            (change[~reached] < 1e-13).all(),
-            f"k = {layers}: {int((change[~reached] >= 1e-13).sum())} more pairs are reached",
-        )
-        require(
-            (change[reached] > 1e-9).all(),
-            f"k = {layers}: {int((change[reached] <= 1e-9).sum())} pairs are not reached",
-        )
-    require(apart.max() == 5, f"the longest of the shortest paths has {apart.max():.0f} edges")
-    return "a change of one node, 34 times: below 1e-13 beyond k edges, above 1e-9 within k"
