@@ -20,11 +20,13 @@ import numpy as np
 from tformer_book.exercises import check, hint
 
 image = np.array([[1.0, 2, 3, 4], [5, 6, 7, 8]])
+which = np.array([[0, 1, 1, 0, -1]])
 
 # %% [markdown]
-# The last line makes a small image, to try things on. Each exercise has three hints. The first is a
-# nudge, the last comes close to the answer. Ask for them one at a time: `hint("21.1")`, then
-# `hint("21.1", 2)`.
+# The last lines make a small image, and a row of words and patches for 21.7, to try things on. In
+# every mask True in row t and column s means that token t attends to token s; 1 and 0 will do for
+# True and False. Each exercise has three hints. The first is a nudge, the last comes close to the
+# answer. Ask for them one at a time: `hint("21.1")`, then `hint("21.1", 2)`.
 
 # %%
 hint("21.1")
@@ -37,9 +39,9 @@ hint("21.1")
 # :nonumber:
 #
 # Write `patches(image, p)` for an image of shape `(H, W)` whose two sides are multiples of p. Cut
-# it into squares of p × p pixels and return them as tokens, in an array of shape `(T, p * p)`. The
-# squares come row by row, from the top left, and so do the pixels of each square. Nothing else may
-# happen to the numbers. p is 1 or more.
+# it into squares of p × p pixels and return them as tokens, in an array of shape `(T, p * p)`, with
+# T = H W / p². The squares come row by row, from the top left, and so do the pixels of each square.
+# Nothing else may happen to the numbers. p is 1 or more.
 # ```
 
 
@@ -69,8 +71,8 @@ check("21.1", patches)
 # :nonumber:
 #
 # The tokens of an image come in any order, and some may be missing. Row t of `patches`, of shape
-# `(T, p * p)`, holds the pixels of one square, row by row. Its place in the image is `places[t]`:
-# places are counted from 0, row by row, and all that occur are different.
+# `(T, p * p)`, holds the pixels of one square, row by row. Its place in the image is `places[t]`.
+# Places are counted from 0, square by square along each row of squares. No place occurs twice.
 #
 # Write `image_of(patches, places, H, W)`. Return the image, of shape `(H, W)`, with 0 wherever a
 # square is missing. T is at least 1, and p, which you are not told, divides H and W.
@@ -106,18 +108,18 @@ check("21.2", image_of)
 # :nonumber:
 #
 # A board of h × w cells is a torus: above the first row comes the last one, and left of the first
-# column the last. Its cells are tokens, row by row. A cell attends to the square of side 2 r + 1
-# around it, itself among them.
+# column the last. Its cells are tokens, row by row. A cell attends to the cells of the square of
+# side 2 r + 1 around it, and so to itself.
 #
 # Write `neighbourhood(h, w, r)` for whole numbers, h and w from 1 on and r from 0 on. Return the
-# mask, an array of True and False of shape `(h * w, h * w)`, True where row t attends to column s.
-# A large r may reach around the whole torus.
+# mask, of shape `(h * w, h * w)`, True where token t attends to token s. A large r may reach around
+# the whole torus.
 # ```
 
 
 # %%
 def neighbourhood(h, w, r):
-    """Who attends to whom on a torus: (h * w, h * w), True or False."""
+    """Who attends to whom on a torus: (h * w, h * w)."""
 
     ### BEGIN SOLUTION
     def ring(n):
@@ -144,16 +146,17 @@ check("21.3", neighbourhood)
 # :label: ex-21-4
 # :nonumber:
 #
-# The head of this chapter has averaged the nine cells of each 3 × 3 square. A cell's vector is now
-# $(a, m)$: a is 1 if the cell is alive and 0 if not, and m is the mean of its square, itself among
-# them. A feed-forward layer shall return 1 if the cell is alive in the next generation, and 0 if
-# not. A dead cell with k living neighbours is born if `births[k]` is True, and a living one stays
+# The head averages the nine cells of each 3 × 3 square. A cell's vector is now $(a, m)$: a is 1 if
+# the cell is alive and 0 if not, and m is the mean of the nine cells of its square. A feed-forward
+# layer is to return 1 if the cell is alive in the next generation, and 0 if not. A dead cell with k
+# living cells among the eight around it is born if `births[k]` is True, and a living one stays
 # alive if `survivals[k]` is True, for k from 0 to 8.
 #
 # Write `rule_layer(births, survivals)` for two arrays of True and False, of shape `(9,)`. Return
-# three arrays: `w_in` of shape `(2, 18)`, `b` of shape `(18,)` and `w_out` of shape `(18,)`, such
-# that `np.maximum(x @ w_in + b, 0) @ w_out` is right for each vector `x` that can occur. 18 ReLUs
-# are enough for any rule. Those that you do not need may have the weight 0.
+# three arrays: `w_in` of shape `(2, 18)`, `b` of shape `(18,)` and `w_out` of shape `(18,)`. Let
+# `x`, of shape `(2,)`, be the vector of a cell: a first, and then m. For each x that can occur,
+# `np.maximum(x @ w_in + b, 0) @ w_out` has to be 1 or 0 as above, up to rounding. 18 ReLUs are
+# enough for any rule. Those that you do not need may have the weight 0.
 # ```
 
 
@@ -187,13 +190,13 @@ check("21.4", rule_layer)
 #
 # The n nodes of a graph are tokens. Each attends to itself and to the nodes it has an edge with, in
 # every layer, and layers add their output to the residual stream. Predict how many layers it takes
-# until node t can know something of node s.
+# until the vector of node t can depend on the input of node s.
 #
-# Write `hops(n, edges)`. `edges`, of shape `(m, 2)`, holds whole numbers from 0 to n − 1. Edges
-# have no direction, may be named twice and in either order, and m may be 0. n is at least 1. Return
-# two arrays of shape `(n, n)`: the mask of True and False, and the least number of layers after
-# which the vector of t can depend on the input of s: 0 for t itself, and `np.inf` if no number is
-# enough.
+# Write `hops(n, edges)`. `edges`, of shape `(m, 2)`, holds whole numbers from 0 to n − 1. An edge
+# joins two different nodes and has no direction. It may be named twice, in either order, and m may
+# be 0. n is at least 1. Return two arrays of shape `(n, n)`: the mask, and the least number of
+# layers after which the vector of t can depend on the input of s. That is 0 for t itself, and
+# `np.inf` if no number is enough.
 # ```
 
 
@@ -231,10 +234,11 @@ check("21.5", hops)
 # All scores of a head lie from −B to B, whatever the tokens are. So in a large set no token can
 # have a large weight. Predict from which size on.
 #
-# Write `dispersed(B, most, n)`. `B` is from 0 to 5, `most` from 0.01 to 0.99, and `n` a whole
-# number from 2 on. Return two numbers: the least number of tokens with which every weight must be
-# below `most`; and the least bound, 0 or more, that the scores need instead of B so that one of n
-# tokens can have the weight `most` or more.
+# Write `dispersed(B, most, n)`. B is from 0 to 5, `most` from 0.01 to 0.99, and n a whole number
+# from 2 on. Return two numbers. The first belongs to B and `most`: the least number of tokens, all
+# counted, with which every weight is below `most`, whatever the scores. The second belongs to n and
+# `most`: the least b, 0 or more, such that with scores from −b to b one of n tokens can have the
+# weight `most` or more.
 # ```
 
 
@@ -266,13 +270,13 @@ check("21.6", dispersed)
 #
 # Words and patches of images stand in one row. `which`, of shape `(B, T)`, says for each token of B
 # rows what it is: 0 for a word, a whole number k from 1 on for a patch of image k, and −1 for
-# padding, which may stand anywhere. The patches of an image stand side by side. A model learns to
-# write the words of these rows.
+# padding, which may stand anywhere but within an image. The patches of an image stand side by side.
+# A model learns to write the words of these rows.
 #
 # Write `article_mask(which)`. Each word and each patch attends to all words and patches before it
 # and to itself; a patch also attends to all patches of its own image. Padding attends to itself
-# alone, so that its softmax has a key, and nobody else attends to it. Return an array of True and
-# False of shape `(B, T, T)`, True where token t attends to token s.
+# alone, so that its softmax has a key, and nobody else attends to it. Return the mask of each row,
+# in an array of shape `(B, T, T)`, True where token t attends to token s.
 # ```
 
 
@@ -303,18 +307,18 @@ check("21.7", article_mask)
 # :label: ex-21-8
 # :nonumber:
 #
-# Four image models read T patches. What they know of places stands in one array each. The first
-# adds row t of `table`, of shape `(T, d)`, to the patch at place t. The second adds `bias[t, s]`,
-# of shape `(T, T)`, to the score of the places t and s. The third lets place t attend to place s
-# only if `mask[t, s]` is True. The fourth sums the last vectors with the weights `read`, of shape
+# Four image models read T patches. Each knows of places by one array. The first adds row t of
+# `table`, of shape `(T, d)`, to the patch at place t. The second adds `bias[t, s]`, of shape
+# `(T, T)`, to the score that place t gives place s. The third lets place t attend to place s only
+# if `mask[t, s]` is True. The fourth sums the last vectors with the weights `read`, of shape
 # `(T,)`, where the others take their mean. Nothing else in them depends on places.
 #
 # Now the patches come in another order: at place t stands the patch that stood at place `order[t]`.
-# Which models must be changed, and how?
+# `order` holds each of 0 to T − 1 once. Which models must be changed, and how?
 #
 # Write `repaired(order, table, bias, mask, read)`. Return five arrays: the four arrays, with their
-# entries moved so that the logits of every image are what they were before, and an array of True
-# and False of shape `(4,)`: for each of the four, whether it is now different from what it was.
+# entries moved so that the logits of every image are what they were before, and an array of shape
+# `(4,)`, True for each of the four arrays that is now different from what it was.
 # ```
 
 

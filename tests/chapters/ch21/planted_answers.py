@@ -63,6 +63,10 @@ def _torus_by_rolls(h, w, r):
     return sum(np.roll(cells, (a, b), (1, 2)) for a in steps for b in steps).reshape(h * w, -1) > 0
 
 
+def _torus_in_numbers(h, w, r):
+    return _torus_by_loops(h, w, r).astype(float)
+
+
 def _layer_of_tents(births, survivals):
     """A tent of three ReLUs for each number that leads to life; the tents share their ReLUs."""
     w_out = np.zeros(20)
@@ -167,6 +171,20 @@ def _article_by_ends(which):
     return mask
 
 
+def _hops_in_numbers(n, edges):
+    mask, layers = _hops_by_queues(n, edges)
+    return mask.astype(int), layers
+
+
+def _article_in_numbers(which):
+    return _article_by_ends(which).astype(int)
+
+
+def _repaired_in_numbers(order, *arrays):
+    table, bias, mask, read, differ = _repaired_by_products(order, *arrays)
+    return table, bias, mask.astype(float), read, differ.astype(int)
+
+
 def _repaired_by_products(order, table, bias, mask, read):
     move = np.eye(len(order))[order]
     moved = move @ table, move @ bias @ move.T, move @ mask @ move.T > 0, move @ read
@@ -188,12 +206,12 @@ def _repaired_by_loops(order, table, bias, mask, read):
 RIGHT = {
     "21.1": [_patches_by_loops, _patches_by_windows, _patches_by_splits],
     "21.2": [_image_by_pixels, _image_by_blocks],
-    "21.3": [_torus_by_loops, _torus_by_rolls],
+    "21.3": [_torus_by_loops, _torus_by_rolls, _torus_in_numbers],
     "21.4": [_layer_of_tents, _layer_of_halves, _layer_from_the_right],
-    "21.5": [_hops_by_queues, _hops_by_scipy, _hops_by_three_loops],
+    "21.5": [_hops_by_queues, _hops_by_scipy, _hops_by_three_loops, _hops_in_numbers],
     "21.6": [_dispersed_by_search, _dispersed_one_by_one],
-    "21.7": [_article_by_loops, _article_by_ends],
-    "21.8": [_repaired_by_products, _repaired_by_loops],
+    "21.7": [_article_by_loops, _article_by_ends, _article_in_numbers],
+    "21.8": [_repaired_by_products, _repaired_by_loops, _repaired_in_numbers],
 }
 
 
@@ -240,6 +258,24 @@ def _image_by_fetching(patches, places, H, W):
     return _image_by_blocks(patches, np.argsort(places), H, W)
 
 
+def _image_by_fetching_what_is_there(patches, places, H, W):
+    tokens = np.zeros((H * W // patches.shape[1], patches.shape[1]))
+    tokens[: len(patches)] = patches
+    fetched = np.zeros_like(tokens)
+    fetched[: len(places)] = tokens[places]
+    return _image_by_blocks(fetched, np.arange(len(tokens)), H, W)
+
+
+def _image_in_rows_of_pixels(patches, places, H, W):
+    p = int(np.sqrt(patches.shape[1]))
+    image = np.zeros((H, W))
+    for square, place in zip(patches, places, strict=True):
+        i, j = np.divmod(place, W)
+        part = image[p * i : p * i + p, p * j : p * j + p]
+        part[:] = square.reshape(p, p)[: part.shape[0], : part.shape[1]]
+    return image
+
+
 def _image_of_places_by_columns(patches, places, H, W):
     p = int(np.sqrt(patches.shape[1]))
     image = np.zeros((H, W))
@@ -278,8 +314,11 @@ def _torus_by_a_modulus(h, w, r):
     return ((i[:, None] - i) % h <= r) & ((j[:, None] - j) % w <= r)
 
 
-def _torus_in_numbers(h, w, r):
-    return _torus_by_loops(h, w, r).astype(float)
+def _torus_in_four_axes(h, w, r):
+    mask = np.zeros((h, w, h, w), dtype=bool)
+    for i, j, a, b in product(range(h), range(w), range(-r, r + 1), range(-r, r + 1)):
+        mask[i, j, (i + a) % h, (j + b) % w] = True
+    return mask
 
 
 def _torus_without_itself(h, w, r):
@@ -312,6 +351,15 @@ def _layer_of_ramps(births, survivals):
     return _layer_of_tents(births, survivals)[:2] + (np.diff(f, prepend=0),)
 
 
+def _layer_that_counts_the_cell(births, survivals):
+    """A living cell is one of its k."""
+    f = np.zeros(20)
+    f[2::2][:9] = births
+    for k in range(1, 9):
+        f[2 + 2 * k - 1] = survivals[k]
+    return *_layer_of_tents(births, survivals)[:2], np.diff(f, 2)
+
+
 def _layer_of_neighbours_alone(births, survivals):
     _, b, w_out = _layer_of_tents(births, survivals)
     return np.array([[-1.0], [9.0]]) * np.ones(18), b, w_out
@@ -336,6 +384,27 @@ def _hops_one_way(n, edges):
     for u in range(n):
         away = np.minimum(away, away[:, u : u + 1] + away[u : u + 1])
     return mask, away
+
+
+def _hops_with_a_mask_of_one_way(n, edges):
+    return _hops_one_way(n, edges)[0], _hops_by_queues(n, edges)[1]
+
+
+def _hops_that_turn_edges_over(n, edges):
+    mask = np.eye(n, dtype=bool)
+    for a, b in edges:
+        mask[a, b] ^= True
+        mask[b, a] ^= True
+    return mask, _hops_by_queues(n, edges)[1]
+
+
+def _hops_of_five_rounds(n, edges):
+    mask, _ = _hops_by_queues(n, edges)
+    layers, known = np.full((n, n), np.inf), np.eye(n, dtype=bool)
+    for step in range(6):
+        layers[known & np.isinf(layers)] = step
+        known = mask @ known
+    return mask, layers
 
 
 def _hops_without_the_diagonal(n, edges):
@@ -406,6 +475,24 @@ def _article_with_a_prefix(which):
     return seen & real[:, None] & real[:, :, None] | eye
 
 
+def _article_of_one_image(which):
+    """Only what has the number 1 is a patch."""
+    real = which >= 0
+    same = (which == 1)[:, :, None] & (which == 1)[:, None, :]
+    seen = np.tri(which.shape[1], dtype=bool) | same
+    return seen & real[:, None] & real[:, :, None] | np.eye(which.shape[1], dtype=bool)
+
+
+def _article_that_counts_padding(which):
+    B, T = which.shape
+    mask = np.tile(np.eye(T, dtype=bool), (B, 1, 1))
+    for row, kept in zip(mask, which, strict=True):
+        n = int((kept >= 0).sum())
+        part = kept[:n]
+        row[:n, :n] = np.tri(n) + ((part[:, None] == part) & (part > 0)) > 0
+    return mask
+
+
 def _article_without_a_diagonal(which):
     made = _article_by_loops(which)
     made[which < 0] = False
@@ -416,8 +503,12 @@ def _article_of_one_row(which):
     return _article_by_loops(which)[0]
 
 
-def _article_in_numbers(which):
+def _article_to_be_added(which):
     return np.where(_article_by_loops(which), 0.0, -np.inf)
+
+
+def _article_of_large_numbers(which):
+    return np.where(_article_by_loops(which), 0.0, -1e9)
 
 
 def _repaired_by_the_inverse(order, *arrays):
@@ -428,6 +519,18 @@ def _repaired_in_rows(order, table, bias, mask, read):
     moved = tuple(x[order] for x in (table, bias, mask, read))
     pairs = zip(moved, (table, bias, mask, read), strict=True)
     return *moved, np.array([(a != b).any() for a, b in pairs])
+
+
+def _repaired_but_for_columns_of_the_bias(order, *arrays):
+    table, _, mask, read, _ = _repaired_by_products(order, *arrays)
+    moved = table, arrays[1][order], mask, read
+    return *moved, np.array([(a != b).any() for a, b in zip(moved, arrays, strict=True)])
+
+
+def _repaired_by_the_inverse_for_the_mask(order, *arrays):
+    table, bias, _, read, differ = _repaired_by_products(order, *arrays)
+    back = np.argsort(order)
+    return table, bias, arrays[2][back][:, back], read, differ
 
 
 def _repaired_with_brackets(order, table, bias, mask, read):
@@ -470,6 +573,8 @@ MUTANTS = {
     },
     "21.2": {
         "You read the places the other way round": _image_by_fetching,
+        "it is token t that goes to places[t]": _image_by_fetching_what_is_there,
+        "You divided by W, and left out": _image_in_rows_of_pixels,
         "You counted places column by column": _image_of_places_by_columns,
         "your squares stand in the order in which they came": _image_as_it_comes,
         "Each square is turned over": _image_with_a_transposed_square,
@@ -479,8 +584,9 @@ MUTANTS = {
     "21.3": {
         "Your board ends at its edges": _torus_with_edges,
         "You went one way round only, up and left": _torus_by_a_modulus,
-        "the type float64": _torus_in_numbers,
         "A cell attends to itself as well": _torus_without_itself,
+        "flatten them into one axis": _torus_in_four_axes,
+        "compare them with something": lambda h, w, r: 2.0 * _torus_by_loops(h, w, r),
         "You added steps to the index": _torus_by_steps_of_the_index,
         "A row has w cells": _torus_that_is_long,
     },
@@ -488,12 +594,16 @@ MUTANTS = {
         "That is Life, whatever the rule": _layer_of_life,
         "With these weights the slope is what the rule says": _layer_of_ramps,
         "9 m − a is the number of neighbours": _layer_of_neighbours_alone,
+        "is treated as one with k + 1": _layer_that_counts_the_cell,
         "make numbers of them first": _layer_that_differences_truth,
         "it should be an array of shape (2, 18)": _layer_of_as_few_as_needed,
         "returns a string": lambda *_: "Conway",
     },
     "21.5": {
         "only the first node of each attend": _hops_one_way,
+        "In your mask only the first node": _hops_with_a_mask_of_one_way,
+        "An edge that is named twice has gone": _hops_that_turn_edges_over,
+        "You stopped after five layers": _hops_of_five_rounds,
         "In your mask no node attends to itself": _hops_without_the_diagonal,
         "the diagonal is 0": _hops_by_powers,
         "as if it were known from the beginning": _hops_that_stop_at_zero,
@@ -508,11 +618,14 @@ MUTANTS = {
     },
     "21.7": {
         "Every token is treated as a word": _article_causal,
+        "Every number from 1 on is an image": _article_of_one_image,
+        "Padding may stand anywhere": _article_that_counts_padding,
         "All words see one another": _article_where_words_see_all_words,
-        "Words see images that come after them": _article_with_a_prefix,
+        "Words and patches see all images": _article_with_a_prefix,
         "The rows of padding are empty": _article_without_a_diagonal,
         "an axis of length one is missing": _article_of_one_row,
-        "True or False is asked for each": _article_in_numbers,
+        "numbers to add to scores": _article_to_be_added,
+        "compare them with something": _article_of_large_numbers,
     },
     "21.8": {
         "You used the inverse of the order everywhere": (
@@ -520,6 +633,8 @@ MUTANTS = {
             _repaired_by_scattering,
         ),
         "Of bias and mask only the rows are moved": _repaired_in_rows,
+        "Of the bias only the rows are moved": _repaired_but_for_columns_of_the_bias,
+        "The mask alone is moved by the inverse order": _repaired_by_the_inverse_for_the_mask,
         "You say that every model has to be changed": _repaired_all,
         "changes the table it was given": _repaired_in_place,
         "cannot be read as an array of numbers": _repaired_in_words,

@@ -103,6 +103,8 @@ def _one_pixel_on(image: Array, p: int) -> Array:
             You shrank the image by means, in a grid: all pixels are to be kept.
         = image.reshape(len(image) // p, p, -1, p).max(axis=(1, 3))
             You shrank the image to the largest pixel of each square: all pixels are to be kept.
+        = image.reshape(p, len(image) // p, p, -1).transpose(0, 2, 1, 3).reshape(p * p, -1)
+            You cut into p × p squares; p is the side of a square in pixels.
         .reshape(rows * columns, p * p) → .reshape(rows, columns, p * p)
             The tokens still stand in a grid; a list of them is asked for.
         .reshape(rows * columns, p * p) → .reshape(rows, columns, p, p)
@@ -167,20 +169,41 @@ def _puzzles() -> Iterator[Case]:
     yield from promised(fractions, single, **few, H=4, W=4)
 
 
+Corner = Callable[[int, int, int, int], tuple[int, int]]
+
+
 def _by_corners(
-    corner: Callable[[int, int, int, int], tuple[int, int]],
-    patches: Array,
-    places: Array,
-    H: int,
-    W: int,
+    corner: Corner, patches: Array, places: Array, H: int, W: int, guarded: bool = False
 ) -> Array:
     """Square by square, from the row and column of its corner, by place, rows, columns and p."""
     p = round(np.sqrt(patches.shape[1]))
     image = np.zeros((H, W))
     for square, place in zip(patches, places.tolist(), strict=True):
         top, left = corner(place, H // p, W // p, p)
-        image[top : top + p, left : left + p] = square.reshape(p, p)
+        if not guarded or (top + p <= H and left + p <= W):
+            image[top : top + p, left : left + p] = square.reshape(p, p)
     return image
+
+
+def _within(corner: Corner, patches: Array, places: Array, H: int, W: int) -> Array:
+    """Square by square, without those that do not lie in the image."""
+    return _by_corners(corner, patches, places, H, W, guarded=True)
+
+
+def _fetched(patches: Array, places: Array, H: int, W: int) -> Array:
+    """Token places[t] at place t, where there is such a token."""
+    tokens = [patches[k] if k < len(patches) else np.zeros(patches.shape[1]) for k in places]
+    return image_of(np.stack(tokens), np.arange(len(places)), H, W)
+
+
+def _by_rows(k: int, rows: int, columns: int, p: int) -> tuple[int, int]:
+    """A corner in a row of as many squares as the image has rows of them."""
+    return p * (k // rows), p * (k % rows)
+
+
+def _by_width(k: int, rows: int, columns: int, p: int) -> tuple[int, int]:
+    """A corner in a row of as many squares as the image has columns of pixels."""
+    return p * (k // (p * columns)), p * (k % (p * columns))
 
 
 CORNERS = {
@@ -190,9 +213,8 @@ CORNERS = {
     "Row and column of each square are exchanged: place 1 lies right of place 0.": (
         lambda k, rows, columns, p: (p * (k % columns), p * (k // columns))
     ),
-    "A row of squares has W / p of them, and you divided by H / p.": (
-        lambda k, rows, columns, p: (p * (k // rows), p * (k % rows))
-    ),
+    "A row of squares has W / p of them, and you divided by H / p.": _by_rows,
+    "A row has W / p squares, and you divided by W.": _by_width,
     "Places begin at 0, and you subtracted 1.": (
         lambda k, rows, columns, p: (p * ((k - 1) // columns), p * ((k - 1) % columns))
     ),
@@ -202,17 +224,28 @@ CORNERS = {
 }
 
 
+WITHIN = {
+    "You divided by H / p, and left out what fell outside the image: a row of squares has W / p of "
+    "them.": _by_rows,
+    "You divided by W, and left out what fell outside the image: a row of squares has W / p of "
+    "them.": _by_width,
+}
+
+
 @exercise(
     "21.2",
     praise="All squares and few, one pixel each and whole images, in any order.",
     hints=(
-        "How wide is a square, and how many of them stand in one row of the image?",
+        "Each row of `patches` has p² numbers: how wide is a square, and how many of them stand in "
+        "one row of the image?",
         "Begin with zeros. In which row of squares does place 5 lie, and in which column?",
         "Put token t to the place that is written beside it; do not fetch a token for each place.",
     ),
     cases=_puzzles,
     otherwise="Token t goes to its place, counted row by row in squares.",
-    mutants=each(_by_corners, CORNERS),
+    mutants=each(_by_corners, CORNERS)
+    | each(_within, WITHIN)
+    | {"You put token places[t] at place t; it is token t that goes to places[t].": _fetched},
     slips="""
         grid[places] → grid[np.argsort(places)]
             You read the places the other way round: token t goes to places[t].

@@ -8,7 +8,7 @@ import numpy as np
 
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.registry import exercise
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import Case, case, each
 
 Array = np.ndarray
 
@@ -25,14 +25,14 @@ def _graphs() -> Iterator[Case]:
     yield case(n=3, edges=np.array([[1, 0]]), want=want, why=why)
     path = np.stack([np.arange(7), np.arange(1, 8)], axis=1)
     for n, edges, why in (
-        (8, path, "A path of eight nodes: its ends are seven layers apart."),
+        (9, path, "A path of eight nodes, its ends seven layers apart, and a node alone."),
         (8, path[::-1, ::-1], "A path of eight nodes, its edges in another order."),
         (8, np.vstack([path, [[7, 0]]]), "A ring of eight: at most four layers."),
         (6, np.array([[0, i] for i in range(1, 6)]), "A star: two layers, through node 0."),
         (6, np.array([[i, 5] for i in range(5)]), "A star: two layers, through node 5."),
         (4, np.zeros((0, 2), dtype=int), "No edges: each node knows itself alone."),
         (1, np.zeros((0, 2), dtype=int), "One node."),
-        (4, np.array([[0, 2], [2, 0], [0, 2], [3, 2]]), "An edge may be named more than once."),
+        (4, np.array([[0, 2], [2, 0], [3, 2]]), "The edge of 0 and 2 is named twice."),
         (7, np.array([[0, 3], [3, 5], [1, 6], [6, 2], [2, 1]]), "Two parts and a node alone."),
         (5, np.array([[0, 1], [1, 2], [2, 0], [2, 3], [3, 4]]), "A triangle with a tail."),
         (4, np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]), "All know all at once."),
@@ -42,9 +42,11 @@ def _graphs() -> Iterator[Case]:
         edges = np.random.default_rng(seed).integers(0, n, (m, 2))
         edges = edges[edges[:, 0] != edges[:, 1]]
         yield case(n=n, edges=edges, why=f"{n} nodes and {len(edges)} edges.")
-    long = np.stack([np.arange(39), np.arange(1, 40)], axis=1)
-    said = "n=40, edges from each node to the next"
-    yield case(n=40, edges=long, said=said, why="A path of 40 nodes: its ends are 39 layers apart.")
+    for n in (30, 40):
+        long = np.stack([np.arange(n - 1), np.arange(1, n)], axis=1)
+        said = f"n = {n} and edges from each node to the next"
+        why = f"A path of {n} nodes: its ends are {n - 1} layers apart."
+        yield case(n=n, edges=long, said=said, why=why)
 
 
 def _counted(n: int, edges: Array) -> Array:
@@ -53,6 +55,37 @@ def _counted(n: int, edges: Array) -> Array:
     np.add.at(mask, (edges[:, 0], edges[:, 1]), 1)
     np.add.at(mask, (edges[:, 1], edges[:, 0]), 1)
     return mask
+
+
+def _one_way(n: int, edges: Array) -> Array:
+    """The first node of each edge attends to the second one."""
+    mask = np.eye(n, dtype=bool)
+    mask[edges[:, 0], edges[:, 1]] = True
+    return mask
+
+
+def _toggled(n: int, edges: Array) -> Array:
+    """An edge that is named again goes away."""
+    return np.asarray(_counted(n, edges) % 2 > 0)
+
+
+def _stopped(most: int, n: int, edges: Array) -> tuple[Array, Array]:
+    """Right up to so many layers, and ∞ beyond."""
+    mask, layers = hops(n, edges)
+    return mask, np.where(layers > most, np.inf, layers)
+
+
+STOPPED = {
+    f"You stopped after {number} and left ∞ beyond: go on until nothing new becomes known.": most
+    for most, number in (
+        (1, "one layer"),
+        (2, "two layers"),
+        (3, "three layers"),
+        (4, "four layers"),
+        (5, "five layers"),
+        *((k, f"{k} layers") for k in (6, 7, 8, 9, 10, 19, 20)),
+    )
+}
 
 
 def _there_and_back(mask: Array) -> Array:
@@ -79,6 +112,7 @@ def _walks(n: int, edges: Array, sparse: bool = False) -> Array:
     cases=_graphs,
     kind=Several(names=("mask", "number of layers")),
     otherwise="One layer adds one edge to how far a node can see.",
+    mutants=each(_stopped, STOPPED),
     slips="""
         mask = np.eye(n, dtype=bool) → mask = np.zeros((n, n), dtype=bool)
             In your mask no node attends to itself.
@@ -86,6 +120,14 @@ def _walks(n: int, edges: Array, sparse: bool = False) -> Array:
             An edge has no direction: you let only the first node of each attend to the second one.
         mask[edges[:, 0], edges[:, 1]] = True →
             An edge has no direction: you let only the second node of each attend to the first one.
+        return mask, layers → return _one_way(n, edges), layers
+            In your mask only the first node of each edge attends to the other: an edge has no
+            direction.
+        return mask, layers → return _one_way(n, edges[:, ::-1]), layers
+            In your mask only the second node of each edge attends to the other: an edge has no
+            direction.
+        return mask, layers → return _toggled(n, edges), layers
+            An edge that is named twice has gone from your mask; to name it again changes nothing.
         return mask, layers → return layers < np.inf, layers
             Your mask holds all that can ever be known; one layer sees an edge far.
         return mask, layers → return layers <= 2, layers
@@ -93,7 +135,7 @@ def _walks(n: int, edges: Array, sparse: bool = False) -> Array:
         return mask, layers → return ~mask, layers
             True and False are exchanged in the mask: True is where a node attends.
         return mask, layers → return np.where(mask, 0, -np.inf), layers
-            Your mask is one that is added to scores; True and False are asked for.
+            0 and −∞ are numbers to add to scores; True and False are asked for.
         return mask, layers → return mask / mask.sum(axis=1, keepdims=True), layers
             Those are weights, as equal scores have them; the mask says True or False.
         return mask, layers → return layers, mask
@@ -104,6 +146,8 @@ def _walks(n: int, edges: Array, sparse: bool = False) -> Array:
             A node knows its own input before any layer: the diagonal is 0.
         & np.isinf(layers)] = step → & np.isinf(layers)] = max(step - 1, 0)
             You counted the nodes in between; two nodes with an edge need one layer.
+        return mask, layers → return mask, layers + (layers > 0)
+            Two nodes with an edge need one layer, and you say two.
         layers[known & np.isinf(layers)] → layers[known]
             You wrote the number of the last layer; the first one in which it is known is asked for.
         return mask, layers → return mask, np.where(np.isinf(layers), 0, layers)
@@ -114,14 +158,12 @@ def _walks(n: int, edges: Array, sparse: bool = False) -> Array:
             Where nothing is ever known you returned n: more layers do not help there.
         return mask, layers → return mask, np.where(np.isinf(layers), np.nan, layers)
             Where nothing is ever known ∞ is asked for, and not nan.
-        for step in range(n) → for step in range(3)
-            You stopped after two layers; a way in a graph may be longer.
-        for step in range(n) → for step in range(2)
-            You stopped after one layer; others may know of a node through their neighbours.
         for step in range(n) → for step in range(n // 2 + 1)
-            You stopped at n/2 layers: that is enough for a ring, and not for a path.
+            You stopped at n/2 layers and left ∞ beyond: that is enough for a ring, and not for a
+            path.
         for step in range(n) → for step in range(n - 1)
-            You stopped one layer too early: the ends of a path of n nodes are n − 1 layers apart.
+            You stopped one layer too early and left ∞ beyond: the ends of a path of n nodes are
+            n − 1 layers apart.
         known = known @ mask → known = known @ known if step else mask
             You doubled the distance with each step: a layer adds one edge.
         return mask, layers → return _counted(n, edges), layers

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from tformer_book.exercises.kinds import Marks
-from tformer_book.exercises.registry import Test, exercise
-from tformer_book.exercises.table import Case, case, type_test
+from tformer_book.exercises.registry import exercise
+from tformer_book.exercises.table import Case, case
 
 Array = np.ndarray
 
 # ---- 21.3 ---------------------------------------------------------------------------------
 
 
-def _boards() -> Iterator[Case | Test]:
+def _boards() -> Iterator[Case]:
     why = "In a ring of four each cell attends to itself and to two others, not to the one across."
     want = [
         [True, True, False, True],
@@ -43,7 +43,6 @@ def _boards() -> Iterator[Case | Test]:
         (9, 4, 1, "Nine cells each; nine rows of four."),
     ):
         yield case(h=h, w=w, r=r, why=why)
-    yield type_test("True and False", h=3, w=4, r=1)
 
 
 def _by_index(h: int, w: int, r: int) -> Array:
@@ -137,6 +136,14 @@ def _in_one_ring(h: int, w: int, r: int) -> Array:
             True and False are exchanged: True is where a cell attends.
         (down <= r) & (across <= r) → (down <= r) & (across <= r)[:, ::-1]
             The columns are reversed.
+        = neighbourhood(h, w, r).reshape(h, w, h, w)
+            Rows and columns of the board have axes of their own: flatten them into one axis of
+            tokens, twice.
+        = neighbourhood(h, w, r).reshape([n for n in (h, w, h, w) if n > 1])
+            Where the board has rows and columns your answer has four axes: flatten both into one
+            axis of tokens, twice.
+        = np.where(neighbourhood(h, w, r), 0, -np.inf)
+            0 and −∞ are numbers to add to scores; True and False are asked for.
         = np.ones((h * w, h * w), dtype=bool)
             Nothing is hidden: the square of most boards is smaller than the board.
         = np.eye(h * w, dtype=bool)
@@ -156,7 +163,7 @@ def neighbourhood(h: int, w: int, r: int) -> Array:
 # ---- 21.7 ---------------------------------------------------------------------------------
 
 
-def _articles() -> Iterator[Case | Test]:
+def _articles() -> Iterator[Case]:
     why = "Two patches see each other; the words see them, and what stands before."
     want = [
         [
@@ -198,11 +205,16 @@ def _articles() -> Iterator[Case | Test]:
         ([[0, 1, 0, 2, 0, 3]], "Images of one patch are ordered like words."),
     ):
         yield case(which=np.array(rows), why=why)
-    yield type_test("True and False", which=_rows([1, 1, 0, -1]))
 
 
 def _rows(row: list[int]) -> Array:
     return np.array([row])
+
+
+def _with_padding_last(which: Array) -> Array:
+    """As many tokens of padding as there are, all at the end."""
+    real = np.arange(which.shape[1]) < (which >= 0).sum(axis=1, keepdims=True)
+    return np.where(real, np.maximum(which, 0), -1)
 
 
 @exercise(
@@ -211,7 +223,8 @@ def _rows(row: list[int]) -> Array:
     hints=(
         "Make a table of truth values for each condition: earlier, same image, padding.",
         "When may t see an s that comes later? Both are patches, and of which image?",
-        "Earlier, itself, or of one image, and neither is padding; then put the diagonal back.",
+        "Neither is padding, and s is earlier, or itself, or of the same image; then put the "
+        "diagonal back.",
     ),
     cases=_articles,
     kind=Marks(),
@@ -224,7 +237,9 @@ def _rows(row: list[int]) -> Array:
         (asks == asked) & (asks > 0) → (asks > 0) & (asked > 0)
             Patches of different images see one another; later images are hidden.
         (asks == asked) & (asks > 0) → (asked > 0) & (asks >= 0)
-            Words see images that come after them.
+            Words and patches see all images, also those that come later.
+        (asks == asked) & (asks > 0) → $ | (asks == 0) & (asked > 0)
+            A word does not see an image that comes later.
         (asks == asked) & (asks > 0) → asks > 0
             Patches see all that comes after them, words as well: what is to be predicted gets out.
         (asks == asked) & (asks > 0) → (asks > 0) | (asked > 0)
@@ -232,7 +247,12 @@ def _rows(row: list[int]) -> Array:
         (earlier | own) & → (earlier & (asks == 0) | own) &
             Patches see only their own image; what stands before it is to be seen as well.
         (earlier | own) & → (earlier & (asked == 0) | own) &
-            Words do not see the patches before them.
+            Nobody sees the patches of another image; all that stands before is to be seen.
+        (earlier | own) & → (earlier & ((asks > 0) | (asked == 0)) | own) &
+            A word attends to the patches before it as well.
+        (earlier | own) & → np.where(asks > 0, asked > 0, earlier) &
+            Your patches see all images and no words: what they see is what stands before them, and
+            the whole of their own image.
         (earlier | own) & → (earlier & ((asks == 0) == (asked == 0)) | own) &
             Words and patches do not see each other; both see all that stands before them.
         (earlier | own) & → (earlier & ((asks == 0) | (asked > 0)) | own) &
@@ -265,14 +285,24 @@ def _rows(row: list[int]) -> Array:
         return np.asarray(seen → return np.asarray(seen.mT
             Rows and columns are exchanged, or the triangle lies on the wrong side: tokens see what
             comes later.
+        return np.asarray(seen → return ~np.asarray(seen
+            True and False are exchanged: True is where a token attends.
+        = np.where(article_mask(which), 0, -np.inf)
+            0 and −∞ are numbers to add to scores; True and False are asked for.
         np.tri(T, dtype=bool) → np.tri(T, k=-1, dtype=bool) ;; | np.eye(T, dtype=bool) →
             Words do not see themselves, nor does padding.
+        = article_mask(which) & ~np.eye(which.shape[1], dtype=bool)
+            Nobody sees itself; every token attends to itself, padding too.
+        = article_mask(np.where(which > 1, 0, which))
+            Every number from 1 on is an image, also 4.
+        = article_mask(_with_padding_last(which))
+            Padding may stand anywhere: ask `which`, do not count.
         = article_mask(np.where(which > 0, which % 256, which))
             Images 1 and 257 are two: eight bits do not hold every number.
         = article_mask(np.where(which > 0, which % 2**32, which))
             Numbers of images may need more than 32 bits.
         = article_mask(np.tile(which[:1], (len(which), 1)))
-            You took the first row for all; each row has a mask of its own.
+            You took the first row of `which` for all.
     """,
 )
 def article_mask(which: Array) -> Array:

@@ -71,7 +71,7 @@ def _orders() -> Iterator[Case]:
         "Row t of the new table is row order[t] of the old one. Then compare entry by entry.",
     ),
     cases=_orders,
-    kind=Several(names=("table", "bias", "mask", "weights", "array of four")),
+    kind=Several(names=("table", "bias", "mask", "read", "array of answers")),
     otherwise="What belonged to place order[t] belongs to place t now, along every axis of places.",
     slips="""
         new = order → new = np.argsort(order)
@@ -82,6 +82,18 @@ def _orders() -> Iterator[Case]:
             The weights are moved by the inverse order: weight t is to be what weight order[t] was.
         both = np.ix_(new, new) → both = np.ix_(np.argsort(new), np.argsort(new))
             Bias and mask are moved by the inverse order.
+        = (table, bias, mask, read, np.zeros(4, dtype=bool))
+            Nothing has moved: each place still has what belongs to the patch that stood there.
+        bias[both], → bias[np.ix_(np.argsort(new), np.argsort(new))],
+            The bias alone is moved by the inverse order: the places t and s get what was at
+            order[t] and order[s].
+        mask[both] → mask[np.ix_(np.argsort(new), np.argsort(new))]
+            The mask alone is moved by the inverse order: the places t and s get what was at
+            order[t] and order[s].
+        bias[both], → bias[new],
+            Of the bias only the rows are moved. Its columns belong to places as well.
+        mask[both] → mask[new]
+            Of the mask only the rows are moved. Its columns belong to places as well.
         both = np.ix_(new, new) → both = new
             Of bias and mask only the rows are moved. Columns belong to places as well.
         both = np.ix_(new, new) → both = new[new]
@@ -100,13 +112,14 @@ def _orders() -> Iterator[Case]:
         mask[both] → mask[both].T
             The mask is transposed: row t still belongs to the patch that attends.
         bias[both], → bias,
-            The bias belongs to pairs of places, so it moves too.
+            The bias is as it was given. It belongs to pairs of places, so it moves too.
         mask[both] → mask
-            The mask belongs to pairs of places, so it moves too.
+            The mask is as it was given. It belongs to pairs of places, so it moves too.
         table[new], → table,
-            The table has to move: row t is added to whatever patch stands at place t.
+            The table is as it was given, and it has to move: row t is added to whatever patch
+            stands at place t.
         read[new] → read
-            The weights have to move: each belongs to a place.
+            The weights are as they were given. Each belongs to a place, so they move too.
         changed = [not np.array_equal(a, b) → changed = [np.array_equal(a, b)
             Your four answers are turned round: True where something differs.
         changed = [not np.array_equal(a, b) → changed = [True
@@ -114,7 +127,8 @@ def _orders() -> Iterator[Case]:
         changed = [not np.array_equal(a, b) → changed = [(new != np.arange(len(new))).any()
             You looked at the order alone. Equal entries, or distances on a ring, may not notice it.
         changed = [not np.array_equal(a, b) → changed = [a.sum() != b.sum()
-            You compared sums; a move leaves every sum as it is.
+            Your comparison does not notice order, as sums or sorted entries do not: compare entry
+            by entry.
         changed = [not np.array_equal(a, b) → changed = [not np.array_equal(np.sort(a), np.sort(b))
             You compared sorted entries; what counts is where each of them stands.
         changed = [not np.array_equal(a, b) → changed = [a.std() > 0

@@ -74,8 +74,8 @@ def _at(numbers: list[int]) -> Array:
     otherwise="Row 0 is a dead cell, row 1 a living one, column k its number of living neighbours.",
     slips="""
         [[-1.0], [18.0]] → [[0.0], [18.0]]
-            You did not subtract a, and the mean has the cell in it: a living cell is counted twice
-            among its neighbours.
+            18 m alone is the same for a living cell with k neighbours and a dead one with k + 1:
+            subtract a.
         [[-1.0], [18.0]] → [[-1.0], [2.0]]
             m is a mean over nine cells; to get their sum it is multiplied by nine.
         [[-1.0], [18.0]] → [[-1.0], [9.0]]
@@ -86,6 +86,14 @@ def _at(numbers: list[int]) -> Array:
             k + 1.
         [[-1.0], [18.0]] → [[-1.0], [16.0]]
             m is a mean over nine cells, not over eight.
+        [[-1.0], [18.0]] → [[1.0], [16.0]]
+            You took m for the mean of the eight neighbours: it is that of nine cells, the middle
+            one among them.
+        [[-1.0], [18.0]] → [[-1.0], [1.0]]
+            m changes by ninths, and your ReLUs begin at whole numbers: multiply m first.
+        [[-1.0], [18.0]] → [[9.0], [9.0]]
+        axis=1).ravel() → axis=0).ravel()
+            9 m counts the living cell itself: 9 m + 9 a is k + 10 for it, and not k + 9.
         [[-1.0], [18.0]] → [[1.0], [18.0]]
             a is added where it is to be subtracted: the mean holds it already.
         [[-1.0], [18.0]] → [[18.0], [-1.0]]
@@ -99,8 +107,12 @@ def _at(numbers: list[int]) -> Array:
             born.
         [births, survivals] → [births, births & survivals]
             A living cell does not need to be in both lists.
-        [births, survivals] → [births, np.roll(survivals, 1)]
-            The survivals are moved by one: a living cell is not its own neighbour.
+        [births, survivals] → [births, np.append(survivals[1:], False)]
+            A living cell with k neighbours is treated as one with k + 1: survivals[k] counts the
+            eight around it, but m holds the cell itself as well, so 9 m = k + a.
+        [births, survivals] → [births, np.append(False, survivals[:-1])]
+            A living cell with k neighbours is treated as one with k − 1, as if the cell had been
+            subtracted once too often.
         [births, survivals] → [births, np.zeros(9)]
             No cell survives.
         [births, survivals] → [np.zeros(9), survivals]
@@ -133,6 +145,11 @@ def _at(numbers: list[int]) -> Array:
             A tent of three ReLUs has the weight −2 in the middle; yours has −1.
         np.diff(before, 2) → want
             Each ReLU goes on growing after its number: it has to be stopped by later ones.
+        np.diff(before, 2) → np.diff(np.append(before[1:], 0), 2)
+            The weights stand one place too early: each ReLU has that of the next one.
+        np.diff(before, 2) → np.diff(np.append(want, 0))
+            With these weights the slope is what the rule says of the next number; the slope has to
+            go back as well after each step.
         np.diff(before, 2) → -np.diff(before, 2)
             All signs of w_out are turned round.
         np.diff(before, 2) → np.clip(np.diff(before, 2), -1, 1)
@@ -141,6 +158,8 @@ def _at(numbers: list[int]) -> Array:
             Weights have signs: a ReLU that stops others has a negative one.
         [0.0, 0.0], want → [want[0], want[0]], want
             What holds for the first number is missing: births without a neighbour.
+        [0.0, 0.0], want → [0.0, 0.0, 0.0], want[1:]
+            A dead cell without neighbours is never born: births[0] is left out.
         np.diff(before, 2) → np.append(np.diff(before, 2)[:-1], 0)
             The last ReLU is missing: a living cell with eight neighbours.
         np.diff(before, 2) → 2 * np.diff(before, 2)
@@ -245,6 +264,8 @@ def _sets() -> Iterator[Case]:
             You rounded to the nearest number: rounded down, one token too few is there.
         int(np.floor(others)) + 2 → others + 1
             With that many tokens the weight is exactly `most`, and the number is not whole.
+        int(np.floor(others)) + 2 → max(n, int(np.floor(others)) + 2)
+            Your number of tokens depends on n, which belongs to the second question alone.
         int(np.floor(others)) + 2 → int(np.floor(others)) + 3
             One token fewer is enough.
         int(np.floor(others)) + 2 → int(np.ceil(others))
@@ -279,6 +300,8 @@ def _sets() -> Iterator[Case]:
             The second number is what is missing beyond B; the whole bound is asked for.
         max(0.0, bound) → max(B, bound)
             The second bound stands instead of B, so it may be less.
+        max(0.0, bound) → min(B, max(0.0, bound))
+            The second bound stands instead of B, so it may be larger.
     """,
 )
 def dispersed(B: float, most: float, n: int) -> tuple[int, float]:
