@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.compare import form
 from tformer_book.exercises.diagnosis import check_by_table
-from tformer_book.exercises.kinds import Array, Name, Number, Several
+from tformer_book.exercises.kinds import Array, Marks, Name, Number, Several
 from tformer_book.exercises.samples import integers
 from tformer_book.exercises.table import Table, case
 
@@ -363,6 +364,19 @@ def test_nan_and_infinity_are_traced_before_anything_else(words):
 def test_infinity_where_it_is_right_is_not_traced():
     table = Table(lambda x: np.log(x), lambda: [case(x=[0.0, 1])], {}, Array())
     assert "It begins" not in explained(table, lambda x: np.log(x) + np.inf * x)[0]
+
+
+def test_no_finite_number_is_asked_for_where_a_mask_is():
+    table = Table(lambda x: x > 0, lambda: [case(x=[0.0, 1])], {}, Marks())
+    text, _ = explained(table, lambda x: np.where(x > 0, 0, -np.inf))
+    assert "True or False is asked for" in text
+    assert "finite" not in text
+
+
+def test_only_what_holds_the_right_numbers_is_called_transposed():
+    want = np.arange(6).reshape(2, 3)
+    assert form(want.T, want).endswith("It is transposed.")
+    assert form(want.reshape(3, 2), want).endswith("(2, 3) is asked for.")
 
 
 def test_a_sentence_that_speaks_of_nan_says_enough():

@@ -152,7 +152,7 @@ def form(got: Any, want: Any) -> str:
         return f"It has the wrong shape: {asked(want)} is asked for."
     if got.ndim == 1:
         return f"It has the length {got.size}, and {want.size} is asked for."
-    side = " It is transposed." * (got.shape == want.shape[::-1])
+    side = " It is transposed." * same(got, want.T)
     return f"It has the shape {got.shape}, and {want.shape} is asked for.{side}"
 
 

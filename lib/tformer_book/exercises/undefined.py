@@ -38,7 +38,7 @@ def undefined(f: Answer, trial: Trial, sentence: str = "") -> str:
     got, want = trial.got[trial.place], trial.want[trial.place]
     if not all(isinstance(x, np.ndarray) and x.dtype.kind in "biuf" for x in (got, want)):
         return ""
-    if np.isfinite(got).all() or not np.isfinite(want).all():
+    if np.isfinite(got).all() or not np.isfinite(want).all() or want.dtype.kind == "b":
         return ""
     if any(word in sentence for word in KNOWN):
         return ""
