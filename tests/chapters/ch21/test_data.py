@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tformer_book.chapters.ch21 import captions, graphs, grids, images, series, sets
+from tformer_book.chapters.ch21 import captions, graphs, grids, images, recognise, series, sets
+from tformer_book.chapters.ch21.stack import tensors
 
 SQUARE = [(0, 1), (1, 2), (2, 3), (3, 0)]
 
@@ -105,6 +106,27 @@ def test_no_month_of_the_test_is_in_the_training() -> None:
         assert asked[-1] == y[series.N_TRAIN - 1]
         assert later[0] == y[series.N_TRAIN]
         np.testing.assert_array_equal(new[0], y[series.N_TRAIN - ahead - 23 :][:24])
+        (_, early), (_, ten) = series.windows(ahead, series.N_FIT)
+        assert (early[-1], ten[0]) == (y[series.N_FIT - 1], y[series.N_FIT])
+
+
+def test_the_nearest_other_image_may_not_stand_beside() -> None:
+    """Two pairs of like images in a row: without its neighbours, each finds only the other pair."""
+    ink, labels = np.array([0.0, 0.1, 1.0, 0.9]).reshape(4, 1, 1), np.array([0, 0, 1, 1])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recognise, "digits", lambda: (ink, labels))
+        share = recognise.left_out.__wrapped__
+        assert (share(), share(1)) == (1, 0)
+
+
+def test_the_span_and_the_largest_weight_of_a_head_of_zeros() -> None:
+    model = tensors(sets.begin("attention", 0))
+    model["query"] = 0 * model["query"]
+    assert sets.sharpness(model, 5) == (0, 0.2)
+    model["query"] += 1
+    span, weight = sets.sharpness(model, 5)
+    assert span > 0
+    assert 0.2 < weight <= 1 / (1 + 4 * np.exp(-span))
 
 
 def test_the_best_constant_for_one_number_is_a_half() -> None:

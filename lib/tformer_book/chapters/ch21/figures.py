@@ -33,7 +33,7 @@ from tformer_book.figures.tables import blank, squares
 
 Array = np.ndarray
 KINDS = (
-    ("board", "a cell", "none", "its neighbours"),
+    ("board", "a cell", "none, or a bias", "neighbours, or none"),
     ("image", "a patch", "a table", "none"),
     ("set", "an element", "none", "none"),
     ("image and caption", "a patch, a word", "a table", "prefix, then causal"),

@@ -125,6 +125,27 @@ def linear(kind: str, ridge: float = 1.0) -> float:
     return float(((x[asked] @ w).argmax(axis=1) == labels[asked]).mean())
 
 
+@cache
+def left_out(count: int = 0, random: bool = False) -> float:
+    """The share of all 1,797 digits that the nearest other image gets right.
+
+    Parameters
+    ----------
+    count : int
+        How many digits before and after each in the file it may not be.
+    random : bool
+        Instead of these, leave out as many others at random.
+    """
+    images, labels = digits()
+    x, n = images.reshape(len(images), -1), len(images)
+    apart = abs(np.arange(n)[:, None] - np.arange(n))
+    if random:
+        apart = np.random.default_rng(0).permuted(apart, axis=1)
+    hidden = (apart <= count) | np.eye(n, dtype=bool)
+    distance = np.where(hidden, np.inf, reference.pairwise_squared_distance(x, x))
+    return float((labels[distance.argmin(axis=1)] == labels).mean())
+
+
 def stored() -> dict[str, Any]:
     """What was measured of all models."""
     return dict(json.loads(FILE.read_text(encoding="utf-8")))

@@ -24,6 +24,8 @@ FILE = Path(__file__).with_name("sets.json")
 POOLS = ("mean", "attention", "largest")
 N_TRAIN, SIZES = 8, (8, 16, 64, 256)
 WIDTH, HEADS, STEPS, BATCH, RATE, SEEDS, ASKED = 32, 4, 1500, 128, 0.01, 3, 2000
+FACTORS = (2, 3, 4, 5)
+"""By what the scores of a trained attention are multiplied, on the largest sets."""
 CONFIGURATION = Configuration()
 
 
@@ -86,18 +88,44 @@ def batch(rng: np.random.Generator, n: int, size: int) -> torch.Tensor:
 
 
 def measured(pool: str, model: dict[str, Any]) -> dict[str, float]:
-    """The mean absolute error on sets of each size."""
+    """The mean absolute error on sets of each size; with attention, also of sharper scores."""
+
+    def missed(size: int, model: dict[str, Any]) -> float:
+        import torch
+
+        from tformer import fast
+
+        x = batch(np.random.default_rng(size), ASKED, size)
+        with torch.no_grad():
+            found = answer(x, pool, model, fast)
+        return round(float((found - x.amax(-1)).abs().mean()), 5)
+
+    told = {str(size): missed(size, model) for size in SIZES}
+    if pool == "attention":
+        for factor in FACTORS:
+            sharper = {**model, "query": factor * model["query"]}
+            told[f"{SIZES[-1]}, scores times {factor}"] = missed(SIZES[-1], sharper)
+        for size in (SIZES[0], SIZES[-1]):
+            span, weight = sharpness(model, size)
+            told[f"{size}, span of scores"], told[f"{size}, largest weight"] = span, weight
+    return told
+
+
+def sharpness(model: dict[str, Any], size: int) -> tuple[float, float]:
+    """Of the sharpest head: between what its scores lie, and its mean largest weight."""
     import torch
 
     from tformer import fast
 
-    told = {}
-    for size in SIZES:
-        x = batch(np.random.default_rng(size), ASKED, size)
-        with torch.no_grad():
-            missed = (answer(x, pool, model, fast) - x.amax(-1)).abs().mean()
-        told[str(size)] = round(float(missed), 5)
-    return told
+    x = batch(np.random.default_rng(size), ASKED, size)
+    with torch.no_grad():
+        h = x[..., None] * model["number"][0] + model["number"][1]
+        keys = fast.feed_forward(h, model["each"], CONFIGURATION)[:, None] @ model["w_k"]
+        scores = (model["query"] @ keys.swapaxes(-2, -1))[..., 0, :]  # (sets, heads, size)
+        span = scores.amax((0, 2)) - scores.amin((0, 2))
+        weight = scores.softmax(-1).amax(-1).mean(0)
+    head = int(weight.argmax())
+    return round(float(span[head]), 3), round(float(weight[head]), 4)
 
 
 def constant(size: int) -> float:
@@ -111,6 +139,14 @@ def constant(size: int) -> float:
 def stored() -> dict[str, list[dict[str, float]]]:
     """What `measured` said: pool to a list of models."""
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def sharpest() -> list[tuple[int, float]]:
+    """For each model with attention: the best of the factors at 256, and its error."""
+    return [
+        min(((f, run[f"{SIZES[-1]}, scores times {f}"]) for f in FACTORS), key=lambda two: two[1])
+        for run in stored()["attention"]
+    ]
 
 
 if __name__ == "__main__":
