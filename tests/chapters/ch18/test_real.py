@@ -21,6 +21,16 @@ def test_a_prompt_is_answered_as_stored(model: PretrainedModel, kind: str) -> No
         assert row[0] == pytest.approx(real.stored()[kind][name][0], abs=0.13), name
 
 
+@pytest.mark.parametrize("few", real.FEW)
+def test_a_question_behind_few_examples_is_answered_as_stored(
+    model: PretrainedModel, few: int
+) -> None:
+    """One answer in nine may move, as above."""
+    text = real.lines("capitals", np.random.default_rng((18, 0, 0)))
+    kept = real.stored_few()[str(few)][0]
+    assert real.right_behind(model, text, few) == pytest.approx(kept, abs=0.13)
+
+
 def test_a_prompt_asks_behind_its_colons(model: PretrainedModel) -> None:
     text = [real.Line("France", "Paris", "Paris"), real.Line("dog", "foo", "bar")]
     tokens, colons, right = real.prompt(text, model.tokenizer)

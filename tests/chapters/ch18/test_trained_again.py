@@ -30,6 +30,16 @@ def test_the_stored_decoder_is_what_its_table_says() -> None:
     assert wug.right_without(wug.shown()) == pytest.approx(kept["cut"], abs=0.003)
 
 
+def test_a_cut_leaves_other_weights_that_add_up_to_one() -> None:
+    for name, (layer, edges) in wug.EDGES.items():
+        _, _, seen = wug.opened(wug.shown(), name, 5)
+        weights = seen[f"blocks.{layer}.weights"]
+        assert np.allclose(weights.sum(axis=-1), 1, atol=1e-12)
+        for of, on in edges:
+            assert not weights[..., of, on].any()
+            assert (weights[..., of, 0] > 0).all()
+
+
 def test_both_libraries_read_a_document_alike() -> None:
     import torch
 

@@ -1,4 +1,4 @@
-"""Three kinds of examples in the real model's prompt. Measured once, kept in `real.json`.
+"""Three kinds of examples in the real model's prompt: measured once, kept in two files.
 
 The page reads the file, so it needs no model; the tests measure again where there is one. A prompt
 is a line for each pair, *France: Paris*. From the ninth pair on the model is asked for the right
@@ -22,18 +22,26 @@ from tformer.tokens import BPE
 
 __all__ = [
     "CUTS",
+    "FEW",
+    "FEW_FILE",
     "FILE",
     "INDUCTION",
     "KINDS",
     "Line",
     "asked",
     "measured",
+    "measured_few",
     "prompt",
+    "right_behind",
     "stored",
+    "stored_few",
     "summary",
 ]
 
 FILE = Path(__file__).with_name("real.json")
+FEW_FILE = Path(__file__).with_name("few.json")
+FEW = (0, 1, 2)
+"""So many capitals stand before each question of `measured_few`."""
 PROMPTS, SHOWN = 24, 8
 """Prompts of each kind, and examples before the first that is asked."""
 INDUCTION = ((17, 3), (17, 4), (18, 6), (18, 7))
@@ -183,6 +191,49 @@ def measured(model: PretrainedModel, prompts: int = PROMPTS) -> dict[str, dict[s
     return found
 
 
+def right_behind(model: PretrainedModel, text: Sequence[Line], few: int) -> float:
+    """The share of right answers to the questions of a prompt, each alone behind `few` lines.
+
+    All are asked in one batch. Shorter ones are filled up behind the colon, which sees none of it.
+    """
+    import torch
+
+    from tformer import fast
+    from tformer.fast.stacks import embed, position_inputs
+    from tformer.parameters import tree_map
+
+    tokenizer, parameters, c = model
+    p = tree_map(torch.from_numpy, parameters)
+    made = [prompt([*text[:few], line], tokenizer) for line in text[SHOWN:]]
+    ends = torch.tensor([colons[-1] for _, colons, _ in made])
+    rows = torch.zeros((len(made), int(ends.max()) + 1), dtype=torch.int64)
+    for row, (tokens, colons, _) in zip(rows, made, strict=True):
+        row[: colons[-1] + 1] = torch.tensor(tokens[: colons[-1] + 1])
+    with torch.no_grad():
+        x = embed(rows, p, c)
+        bias, sinusoids = position_inputs(p, c, rows.shape[-1], 0, x)
+        for one in p.blocks:
+            x = fast.block(x, one, c, bias=bias, sinusoids=sinusoids, causal=True)
+        x = x[torch.arange(len(made)), ends]
+        told = fast.unembed(fast.rms_norm(x, p.norm, c.eps), p).argmax(dim=-1)
+    return float((told == torch.tensor([right[-1] for _, _, right in made])).float().mean())
+
+
+def measured_few(model: PretrainedModel, prompts: int = PROMPTS) -> dict[str, list[float]]:
+    """The shares of right capitals behind 0, 1 and 2 examples, by this number.
+
+    The prompts are those of `measured`. Each of their questions is asked alone, behind the first
+    lines of its prompt.
+    """
+    texts = [lines(KINDS[0], np.random.default_rng((18, 0, n))) for n in range(prompts)]
+    return {str(few): [round(right_behind(model, text, few), 4) for text in texts] for few in FEW}
+
+
+def stored_few() -> dict[str, list[float]]:
+    """What `measured_few` returned when the file was written."""
+    return dict(json.loads(FEW_FILE.read_text(encoding="utf-8")))
+
+
 def stored() -> dict[str, dict[str, list[float]]]:
     """What `measured` returned when the file was written."""
     return dict(json.loads(FILE.read_text(encoding="utf-8")))
@@ -204,9 +255,14 @@ def summary() -> dict[str, dict[str, tuple[float, float]]]:
     return found
 
 
+def _write(file: Path, found: dict[str, Any]) -> None:
+    text = re.sub(r"\[[^][]*\]", lambda row: " ".join(row[0].split()), json.dumps(found, indent=1))
+    file.write_text(text + "\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
     from tformer.models.pretrained import from_pretrained
 
-    text = json.dumps(measured(from_pretrained()), indent=1)
-    text = re.sub(r"\[[^][]*\]", lambda row: " ".join(row[0].split()), text)
-    FILE.write_text(text + "\n", encoding="utf-8")
+    opened = from_pretrained()
+    _write(FILE, measured(opened))
+    _write(FEW_FILE, measured_few(opened))

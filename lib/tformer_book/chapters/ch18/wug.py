@@ -20,7 +20,7 @@ import numpy as np
 from tformer import reference
 from tformer.configuration import Configuration
 from tformer.models.files import load
-from tformer.models.hooks import run_with_hooks, zero_ablation
+from tformer.models.hooks import run_with_hooks
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import ModelParameters, leaves, named_leaves, tree_map
 from tformer_book.chapters.ch18.words import WORDS, Documents, drawn, read
@@ -224,30 +224,40 @@ def _chances(
     return np.take_along_axis(chances, found.nouns, axis=1), found.meant
 
 
-EDGES = {
-    "whole": (),
-    "noun on adjective": ((5, 4), (11, 10)),
-    "noun on article": ((5, 3), (11, 9)),
-    "end on trouble": ((26, 24),),
+EDGES: dict[str, tuple[int, tuple[tuple[int, int], ...]]] = {
+    "whole": (0, ()),
+    "noun on adjective": (0, ((5, 4), (11, 10))),
+    "noun on article": (0, ((5, 3), (11, 9))),
+    "end on trouble": (0, ((26, 24),)),
+    "end on too": (0, ((26, 23),)),
+    "end on nouns, second layer": (1, ((26, 5), (26, 11))),
+    "end on adjectives, second layer": (1, ((26, 4), (26, 10))),
 }
-"""What is cut in the first layer of documents that introduce both nouns: who may not look where."""
+"""What is cut in documents that introduce both nouns: in which layer who may not look where."""
 
 
 def opened(
-    p: ModelParameters, edges: tuple[tuple[int, int], ...] = (), count: int = 500, seed: int = 3
+    p: ModelParameters, cut: str = "whole", count: int = 500, seed: int = 3
 ) -> tuple[Documents, np.ndarray, dict[str, np.ndarray]]:
     """New documents that introduce both nouns, their logits at the end, and all activations.
 
-    The weights of `edges`, pairs of places, are set to 0 in all heads of the first layer.
+    One of `EDGES` is masked in all heads, as a causal mask does it, before the softmax: the other
+    weights of these rows add up to 1. A zero behind the softmax would leave them, and they depend
+    on the score that was cut.
     """
     rng = np.random.default_rng(seed)
     found = drawn(rng, count, introduced=2)
     words = table(p.embedding, fresh(rng, count))
     x = embedded(found.tokens, words, p)
-    hooks: dict[str, Any] = {"embedded": lambda _: x}
-    if edges:
-        of, on = zip(*edges, strict=True)
-        hooks |= zero_ablation("blocks.0.weights", np.s_[..., list(of), list(on)])
+    layer, edges = EDGES[cut]
+
+    def masked(weights: np.ndarray) -> np.ndarray:
+        left = weights.copy()
+        for of, on in edges:
+            left[..., of, on] = 0
+        return left / left.sum(axis=-1, keepdims=True)
+
+    hooks: dict[str, Any] = {"embedded": lambda _: x, f"blocks.{layer}.weights": masked}
     known = np.minimum(found.tokens, len(WORDS) - 1)
     seen = run_with_hooks(known, p, CONFIGURATION, hooks)
     return found, (seen["normed"][:, -1:] @ words.mT)[:, 0], seen
@@ -256,8 +266,8 @@ def opened(
 def right_without(p: ModelParameters) -> dict[str, float]:
     """The share of right answers, of the two nouns, for each of `EDGES`."""
     shares = {}
-    for name, edges in EDGES.items():
-        found, scores, _ = opened(p, edges)
+    for name in EDGES:
+        found, scores, _ = opened(p, name)
         both = np.take_along_axis(scores, found.nouns, axis=1)
         shares[name] = round(float((both.argmax(axis=1) == found.meant).mean()), 3)
     return shares
@@ -269,9 +279,9 @@ def looks(p: ModelParameters) -> dict[str, np.ndarray]:
     Returns
     -------
     dict
-        "noun on adjective", "end on trouble": in the first layer, an introduced noun on the
-        adjective before it, and the last word on the adjective of the sentence. "end on meant",
-        "end on other": in the second layer, the last word on the two introduced nouns.
+        "noun on adjective", "noun on article", "end on trouble": in the first layer, an introduced
+        noun on the two words before it, and the last word on the adjective of the sentence. "end on
+        meant", "end on other": in the second layer, the last word on the two introduced nouns.
     """
     found, _, seen = opened(p)
     first, second = (seen[f"blocks.{i}.weights"] for i in range(LAYERS))
@@ -279,6 +289,7 @@ def looks(p: ModelParameters) -> dict[str, np.ndarray]:
     at_first = found.tokens[:, 5] == found.nouns[rows, found.meant]
     return {
         "noun on adjective": (first[:, :, 5, 4] + first[:, :, 11, 10]).mean(axis=0) / 2,
+        "noun on article": (first[:, :, 5, 3] + first[:, :, 11, 9]).mean(axis=0) / 2,
         "end on trouble": first[:, :, 26, 24].mean(axis=0),
         "end on meant": second[rows, :, 26, np.where(at_first, 5, 11)].mean(axis=0),
         "end on other": second[rows, :, 26, np.where(at_first, 11, 5)].mean(axis=0),
