@@ -196,7 +196,7 @@ def ledger(which: str = "beaver 4", steps: int = STEPS, word: Sequence[int] = ()
             arc: Any = {"arrowstyle": "-", "color": WEIGHT, "connectionstyle": "arc3,rad=.25"}
             ax.annotate("", (i, cell + 0.3), (asks, cell + 0.3), arrowprops=arc)
     ax.plot(asks, cell, "D", color=BLUE, ms=8)
-    ax.set_xticks(t, names, fontsize=9)
+    ax.set_xticks(t, names, fontsize=9.6)
     cells = np.arange(at.min(), at.max() + 1)
     ax.set_yticks(cells, [f"{c:.0f}".replace("-", "−") for c in cells])
     ax.set(ylabel="cell", ylim=(at.min() - 0.7, at.max() + 0.7))

@@ -78,7 +78,7 @@ function generate(text, steps, { beta, power, start, single }) {
 }
 
 const TRAITS = ["table", "steps", "beta", "power", "start", "single"], SHOWN = 16, MOST = 300;
-const WIDE = 680, HIGH = 250, LEFT = 44;
+const WIDE = 680, HIGH = 185, LEFT = 44;
 
 /** An address: 2^start, or 0. */
 const address = (start) => (start ? 2 ** start : 0);
