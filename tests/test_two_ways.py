@@ -11,6 +11,7 @@ from two_ways import shared, stored
 
 ONE_FUNCTION = {
     "thm-causal": "attention_weights stands in the mistake alone that a mutant plants",
+    "prop-patch-permutation": "causal_mask stands in the mistake alone that a mutant plants",
     "prop-one-curve": "one training that was stopped is held to the same one that was not",
 }
 """Claims whose statement is about one function that is called twice, and why that is enough."""
@@ -18,6 +19,7 @@ ONE_FUNCTION = {
 MORE_THAN_STORED = {
     "exm-cpp-block": "what a program gave is stored, and is computed again",
     "prop-smoothing": "an identity for symbols; stored trainings are looked at besides",
+    "prop-step-by-axis": "an expectation for symbols; stored trainings are looked at besides",
     "thm-coin": "random models as well",
 }
 """Claims that read stored runs and rest on something else, and on what."""

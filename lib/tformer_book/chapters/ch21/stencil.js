@@ -40,7 +40,7 @@ const living = (values) => values.flatMap((x, t) => (x > 0.5 ? [t] : []));
 function render({ model, el }) {
   const root = frame(el, "tf-stencil", "Life by one head", "Close a corner of the stencil. Which cells leave the rules of Life?");
   const start = { alive: model.get("first"), stencil: NEAR, generation: 0 }, live = voice();
-  const facts = cells(["generation", "living", "differ"]), told = h("p", { class: "tf-told" });
+  const facts = cells(["generation", "living", "differ"]), told = h("p", { class: "tf-stencil-told" });
   const toggle = (name, i) => {
     const now = model.get(name), rest = now.filter((x) => x !== i);
     assign(model, { [name]: rest.length < now.length ? rest : [...now, i].sort((a, b) => a - b) });
