@@ -101,7 +101,7 @@ def rule() -> tuple[Figure, Figure]:
     _cells(ax, board)
     ax.add_patch(Rectangle((1, 2), 3, 3, fc="none", ec=VERMILLION, lw=3))
     ax.add_patch(Rectangle((2, 3), 1, 1, fc="none", ec=VERMILLION, lw=1.5))
-    right, ax = panel(5.2, 3.6)
+    right, ax = panel(4.6, 3.6)
     u = np.linspace(0, 17.5, 701)
     a, b, c, d = 4.25, 4.75, 7.25, 7.75
     relu = reference.relu
@@ -242,7 +242,7 @@ def captioned() -> tuple[Figure, Figure, Figure]:
         ax.text(at, -0.9, name, ha="center", va="center")
         ax.text(-0.9, at, name, ha="center", va="center", rotation=90)
     ax.set(xlim=(-1.8, 22.1), ylim=(22.1, -1.8))
-    right, ax = panel(5.2, 3.6)
+    right, ax = panel(4.6, 3.6)
     for y, (_, key) in enumerate(REMOVED):
         _dots(ax, y, [run[key]["relation"] for run in captions.stored()], VERMILLION)
     ax.axvline(0.25, color=QUIET, linestyle=":")
