@@ -89,7 +89,7 @@ function drawing() {
   const update = (found, said) => {
     const last = found[found.length - 1], first = Math.max(0, found.length - SHOWN), part = found.slice(first);
     const cells = part.slice(1).map((one) => Math.round(one.C)).concat(Math.round(last.P));
-    const low = Math.min(...cells), high = Math.max(...cells, low + 4), tall = Math.min(30, 180 / (high - low + 1));
+    const low = Math.min(...cells), high = Math.max(...cells, low + 4), tall = Math.min(26, 125 / (high - low + 1));
     const y = (cell) => 40 + (high - cell) * tall, x = (i) => LEFT + ((WIDE - LEFT - 20) * (i + 0.5)) / SHOWN;
     const here = Math.round(last.P), origin = found[0].P;
     svg.replaceChildren(h("rect", { class: "tf-ledger-line", x: LEFT, width: WIDE - LEFT, y: y(here) - tall / 2, height: tall }));
