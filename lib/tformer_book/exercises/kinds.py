@@ -172,6 +172,37 @@ class Several(Array):
 
 
 @dataclass(frozen=True)
+class Digits(Several):
+    """Several numbers, of which some digits are compared.
+
+    Attributes
+    ----------
+    near : float
+        Up to which share of the right number an error counts as a near miss.
+    relative : float
+        Largest error allowed, as a share of the right number.
+    within : float
+        Largest error allowed beside it, where the right number is 0 or nearly so.
+    """
+
+    scalars: bool = True
+    near: float = 0.0
+    relative: float = 1e-6
+    within: float = 1e-9
+
+    def same(self, got: Any, want: Any) -> bool:
+        """Tell whether the digits agree, whatever the size."""
+        if got.shape != want.shape or got.dtype.kind not in "iufb":
+            return False
+        numbers = got.astype(float), want.astype(float)
+        return bool(np.allclose(*numbers, rtol=self.relative, atol=self.within))
+
+    def is_near(self, got: Any, want: Any) -> bool:
+        """Tell whether a number is a near miss."""
+        return got.shape == () and abs(float(got) - float(want)) < self.near * abs(float(want))
+
+
+@dataclass(frozen=True)
 class Marks(Array):
     """An array of places, or of True and False: so coarse that mistakes coincide by chance."""
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tformer_book.exercises import kinds
 from tformer_book.exercises.answer import Wrong
-from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.promises import promised, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
@@ -20,34 +20,14 @@ Stack = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Digits(Several):
-    """Several numbers, of which some digits are compared: a search or a difference will do.
+class Digits(kinds.Digits):
+    """Numbers for which a search or a difference will do."""
 
-    Attributes
-    ----------
-    near : float
-        Up to which share of the right number an error counts as a near miss.
-    relative : float
-        Largest error allowed, as a share of the right number.
-    within : float
-        Largest error allowed beside it, where the right number is 0 or nearly so.
-    """
-
-    scalars: bool = True
-    near: float = 0.0
-    relative: float = 1e-6
     within: float = 1e-12
-
-    def same(self, got: Any, want: Any) -> bool:
-        """Tell whether the digits agree, whatever the size."""
-        if got.shape != want.shape or got.dtype.kind not in "iufb":
-            return False
-        numbers = got.astype(float), want.astype(float)
-        return bool(np.allclose(*numbers, rtol=self.relative, atol=self.within))
 
     def remark(self, got: Any, want: Any) -> str:
         """Say that a number is close."""
-        if got.shape != () or not abs(float(got) - float(want)) < self.near * abs(float(want)):
+        if not self.is_near(got, want):
             return super().remark(got, want)
         return (
             "That is close, and more digits are compared. A grid, a search that ends early and "
