@@ -4,7 +4,20 @@ import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-__all__ = ["LayerConfiguration", "LayeredConfiguration", "RopeScaling", "Rotary", "Routing"]
+from tformer.layers import LayerParameters
+
+__all__ = [
+    "LayerConfiguration",
+    "LayeredConfiguration",
+    "RopeScaling",
+    "Rotary",
+    "Routing",
+    "require_experts",
+    "require_layer",
+]
+
+MIXERS = ("attention", "latent", "delta", "convolution")
+"""The fields of `LayerParameters` of which one is given."""
 
 CHOICES = {
     "norm": ("layer", "rms"),
@@ -230,6 +243,40 @@ class LayeredConfiguration:
 
     def __post_init__(self) -> None:
         _require(self, ("norm",), ("eps", "embedding_scale", "logit_scale", "logit_cap"))
+
+
+def require_layer(where: str, p: LayerParameters, c: LayerConfiguration) -> None:
+    """Raise unless parameters fit a configuration.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one mixer, or experts have no routing.
+    """
+    found = [name for name in MIXERS if getattr(p, name) is not None]
+    if len(found) != 1:
+        raise ValueError(
+            f"{where}: parameters must have one of {', '.join(MIXERS)}; "
+            f"got {' and '.join(found) or 'none'}"
+        )
+    if p.experts is not None and c.routing is None:
+        raise ValueError(f"{where}: parameters.experts need configuration.routing; got None")
+
+
+def require_experts(where: str, n_experts: int, routing: Routing) -> None:
+    """Raise unless that many experts can be routed so.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than top_k experts to choose from, or n_groups does not divide their
+        number.
+    """
+    if n_experts % routing.n_groups:
+        raise ValueError(f"{where}: n_groups, {routing.n_groups}, must divide {n_experts} experts")
+    available = n_experts // routing.n_groups * routing.top_groups
+    if available < routing.top_k:
+        raise ValueError(f"{where}: top_k is {routing.top_k}, of {available} experts")
 
 
 def _require(made: Any, choices: tuple[str, ...], above: tuple[str, ...]) -> None:
