@@ -1,14 +1,16 @@
-"""The row of "it" in chapter 22: its weights where all its scores are equal."""
+"""The row of "it" in chapter 22: with a learned sink, its weights sum to less than 1."""
 
-import numpy as np
-
-from tformer import reference
-from tformer_book.figures.strips import Frame
-from tformer_book.world.sentence import ENDS, on_nouns, told
+from tformer_book.chapters.ch22 import figures
+from tformer_book.figures.strips import Frame, Pair
+from tformer_book.world.sentence import ENDS, NOUNS
 
 
 def frame() -> Frame:
-    """Every token has the same weight, under both endings."""
-    weights = [reference.softmax(np.zeros(len(told(end).split()))) for end in ENDS]
-    tired, wide = ((f"too {end}", on_nouns(x)) for end, x in zip(ENDS, weights, strict=True))
-    return Frame("equal scores", "weights of “it”", (tired, wide))
+    """What the animal and the sink get, under both endings."""
+    tired, wide = ((f"too {end}", _pair(end)) for end in ENDS)
+    return Frame("count vectors, with a sink", "weights of “it”", (tired, wide))
+
+
+def _pair(end: str) -> Pair:
+    weights = figures.readings(end)["with a sink"]
+    return ("animal", float(weights[NOUNS[0]])), ("sink", float(1 - weights.sum()))
