@@ -54,6 +54,7 @@ FORMS = {
     "attention.heads.w_o": (OUT, "d_v"),
     **dict.fromkeys(("attention.q_gain", "attention.k_gain"), (ROWS, "d_k")),
     "attention.w_gate": (HEADS, "H"),
+    "experts.w_shared_gate": (VECTOR, ""),
     **{f"latent.w_{x}": (HEADS, "H") for x in "qkv"},
     "latent.w_o": (OUT, "H"),
     **{f"delta.{x}_{y}": (HEADS, z) for x in ("w", "kernel") for y, z in COUNTS},
