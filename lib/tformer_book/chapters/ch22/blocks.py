@@ -1,12 +1,12 @@
 """The blocks of released models, each written out with functions of the library.
 
-# mypy: allow-untyped-defs
-
 `llama` is the plain block, of seven lines. Every other function is that block with some lines
 changed: these lines are what the model adds. x is (T, d_model), p and c the parameters and the
 configuration of the layer, mask its mask (True: may attend), turns the sines and cosines of its
 RoPE, None where a layer has no positions.
 """
+
+# mypy: allow-untyped-defs
 
 from __future__ import annotations
 

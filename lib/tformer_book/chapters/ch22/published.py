@@ -19,7 +19,7 @@ from tformer.layers import LayeredParameters
 from tformer.pretrained.families import layers_from_state_dict
 from tformer_book.chapters.ch22 import listing, running
 
-__all__ = ["FAMILIES", "FILE", "VERSION", "apart", "fixtures", "model", "packed"]
+__all__ = ["FAMILIES", "FILE", "VERSION", "apart", "fixtures", "model", "packed", "summary"]
 
 FILE = Path(__file__).with_name("published.json")
 VERSION = "5.24.0"
@@ -52,6 +52,13 @@ def apart(family: str) -> float:
     p, c = model(family)
     got = running.logits(np.array(stored["tokens"]), p, c, listing.block_of(family))[-1]
     return running.difference(got, np.array(stored["logits"]))
+
+
+def summary() -> str:
+    """How many classes were compared, and the power of ten that no difference reaches."""
+    worst = max(map(apart, FAMILIES))
+    bound = next(n for n in range(16, -1, -1) if worst < 10.0**-n and n <= 13)
+    return f"{len(FAMILIES)} classes, differences below 1e-{bound} of the largest logit"
 
 
 def packed(folder: Path) -> dict[str, Any]:
