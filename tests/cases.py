@@ -113,9 +113,8 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     ),
     **dict.fromkeys(("balancing_loss", "balancing_loss_vjp"), lambda x: {"E": max(2, x["E"])}),
     **dict.fromkeys(SINKS, _grouped),
-    **dict.fromkeys(
-        ("short_convolution", "short_convolution_vjp"), lambda x: {"W": max(1, x["W"])}
-    ),
+    **dict.fromkeys(CONVOLUTION, lambda x: {"W": max(1, x["W"])}),
+    **dict.fromkeys(MIXTURE, lambda x: {"E": max(1, x["E"])}),
     **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET, *LAYERS), _layered),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
