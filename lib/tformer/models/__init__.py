@@ -26,9 +26,11 @@ from tformer.models.hooks import (
 )
 from tformer.models.objectives import masked_tokens, next_tokens, span_corruption
 from tformer.models.pretrained import PretrainedModel, from_checkpoint, from_pretrained
+from tformer.models.pretrained_layers import layers_from_pretrained
 from tformer.models.sizes import Sizes, count_flops, count_parameters, initialise
 from tformer.models.speculative import speculative_decoding
 from tformer.models.state_dicts import from_state_dict, to_state_dict
+from tformer.pretrained.families import layers_from_state_dict
 
 __all__ = [
     "Cost",
@@ -51,6 +53,8 @@ __all__ = [
     "generate",
     "initialise",
     "kv_cache_bytes",
+    "layers_from_pretrained",
+    "layers_from_state_dict",
     "load",
     "masked_tokens",
     "mean_ablation",
