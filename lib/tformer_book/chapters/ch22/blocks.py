@@ -186,11 +186,11 @@ def llama4(x, p, c, mask, turns):
 
 def deepseek_v3(x, p, c, mask, turns):
     y, m = rms_norm(x, p.mixer_norm, c.eps), p.latent
-    q = scaled(y @ m.w_q_down, m.q_gain, c) @ m.w_q
-    latent, k_r = np.split(y @ m.w_kv_down, [len(m.kv_gain)], -1)
-    latent, k_r = scaled(latent, m.kv_gain, c), rope(k_r, turns, "adjacent")
-    q = joined(plain(q, k_r), rope(rotated(q, k_r), turns, "adjacent"))
-    k = joined(latent @ m.w_k, np.broadcast_to(k_r, (len(q), *k_r.shape)))
+    a = scaled(y @ m.w_q_down, m.q_gain, c)
+    q, q_r = a @ m.w_q, rope(a @ m.w_q_shared, turns, "adjacent")
+    latent = scaled(y @ m.w_kv_down, m.kv_gain, c)
+    k, k_r = latent @ m.w_k, rope(y @ m.w_k_shared, turns, "adjacent")
+    q, k = joined(q, q_r), joined(k, shared(k_r, len(k)))
     y = grouped_attention(q, k, latent @ m.w_v, mask, scale=c.scale)
     x = x + (y @ m.w_o).sum(0)
     y = rms_norm(x, p.feed_forward_norm, c.eps)
@@ -212,7 +212,8 @@ def qwen3_next(x, p, c, mask, turns):
         x = x + merge(y, p.attention.heads)
     y = rms_norm(x, p.feed_forward_norm, c.eps)
     weights = router(y, p.experts, c)
-    x = x + expit(y @ p.experts.w_shared_gate) * feed_forward(y, p.feed_forward, SILU)
+    gate = expit(y @ p.experts.w_shared_gate)[:, np.newaxis]
+    x = x + gate * feed_forward(y, p.feed_forward, SILU)
     return x + mixture_of_experts(y, p.experts, weights)
 
 
@@ -241,6 +242,8 @@ def norm_all(q: Array, k: Array, p: AttentionParameters, c: LayerConfiguration) 
 
 def router(y: Array, p: ExpertParameters, c: LayerConfiguration) -> Array:
     """The weight of each expert for each token, (T, E)."""
+    if c.routing is None:
+        raise ValueError("router: the layer has no routing")
     logits = y @ p.w_router + (0 if p.b_router is None else p.b_router)
     return top_k_routing(logits, c.routing, p.choice_bias)
 
@@ -256,14 +259,9 @@ def first(x: Array, turns: Array) -> Array:
     return joined(rope(x[..., :n], turns, "half"), x[..., n:])
 
 
-def plain(q: Array, k_r: Array) -> Array:
-    """The coordinates of latent attention's queries that are not rotated."""
-    return q[..., : q.shape[-1] - k_r.shape[-1]]
-
-
-def rotated(q: Array, k_r: Array) -> Array:
-    """Those that are, as many as the shared key has."""
-    return q[..., q.shape[-1] - k_r.shape[-1] :]
+def shared(k: Array, n_heads: int) -> Array:
+    """The same key for every head."""
+    return np.broadcast_to(k, (n_heads, *k.shape))
 
 
 def joined(*parts: Array) -> Array:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from scipy.special import expit
 
 from tformer.reference import (
@@ -19,7 +18,15 @@ from tformer.reference import (
     rope,
     sink_attention,
 )
-from tformer_book.chapters.ch22.blocks import SILU, first, joined, norm_heads, router, scaled
+from tformer_book.chapters.ch22.blocks import (
+    SILU,
+    first,
+    joined,
+    norm_heads,
+    router,
+    scaled,
+    shared,
+)
 
 
 def flint(x, p, c, mask, turns):
@@ -72,10 +79,9 @@ def kimi_linear(x, p, c, mask, turns):
         x = x + delta_net(y, p.delta, c)
     else:
         m = p.latent
-        q = y @ m.w_q
-        latent, k_r = np.split(y @ m.w_kv_down, [len(m.kv_gain)], -1)
-        latent = scaled(latent, m.kv_gain, c)
-        k = joined(latent @ m.w_k, np.broadcast_to(k_r, (len(q), *k_r.shape)))
+        latent = scaled(y @ m.w_kv_down, m.kv_gain, c)
+        k = joined(latent @ m.w_k, shared(y @ m.w_k_shared, len(m.w_k)))
+        q = joined(y @ m.w_q, y @ m.w_q_shared)
         y = grouped_attention(q, k, latent @ m.w_v, mask)
         x = x + (y @ m.w_o).sum(0)
     y = rms_norm(x, p.feed_forward_norm, c.eps)

@@ -115,9 +115,9 @@ def absorbed(scale: str = "head", values: bool = True, rotated: bool = True) -> 
 
 def _latents(rng: np.random.Generator, heads: int) -> LatentAttentionParameters:
     d, c, q, k, r, v = 12, 5, 6, 4, 2, 3
-    shapes = ((d, c + r), (c,), (heads, q, k + r), (heads, c, k), (heads, c, v), (heads, v, d))
-    arrays = [rng.normal(size=shape) for shape in shapes]
-    return LatentAttentionParameters(*arrays, rng.normal(size=(d, q)), rng.normal(size=q))
+    first = ((d, c), (c,), (heads, q, k), (heads, c, k), (heads, c, v), (heads, v, d))
+    shapes = (*first, (d, r), (heads, q, r), (d, q), (q,))
+    return LatentAttentionParameters(*(rng.normal(size=shape) for shape in shapes))
 
 
 def _rows(
@@ -128,11 +128,9 @@ def _rows(
     def unit(y: Array, gain: Array) -> Array:
         return np.asarray(y / np.sqrt((y * y).mean(-1, keepdims=True) + c.latent_eps) * gain)
 
-    n, width = len(p.kv_gain), p.w_k.shape[-1]
-    down = x @ p.w_kv_down
-    q = unit(x @ p.w_q_down, p.q_gain) @ p.w_q
-    latent, k_r = unit(down[:, :n], p.kv_gain), down[:, n:]
-    q_c, q_r = q[..., :width], q[..., width:]
+    a = unit(x @ p.w_q_down, p.q_gain)
+    latent, k_r = unit(x @ p.w_kv_down, p.kv_gain), x @ p.w_k_shared
+    q_c, q_r = a @ p.w_q, a @ p.w_q_shared
     if c.rotary is not None:
         turns = ref.sinusoidal(np.arange(len(x)), k_r.shape[-1])
         k_r, q_r = ref.rope(k_r, turns), ref.rope(q_r, turns)
@@ -252,7 +250,8 @@ def routing_bias(counted: bool = False, moves: bool = True) -> str:
         got = ref.top_k_routing(logits, routing, bias)
         free = ref.top_k_routing(logits, routing)
         for t in range(300):
-            order = sorted(range(8), key=lambda e, t=t, s=s: s[t, e] + bias[e], reverse=True)[:3]
+            choice = list(s[t] + bias)
+            order = sorted(range(8), key=choice.__getitem__, reverse=True)[:3]
             of = s[t] + bias if counted else s[t]
             total = sum(of[e] for e in order) if renormalise else 1.0
             want = [of[e] / total if e in order else 0.0 for e in range(8)]

@@ -76,7 +76,7 @@ def both(family: str) -> tuple[int, int]:
 def kept_by(p: LayerParameters, c: LayerConfiguration) -> Kept:
     """What one layer keeps; a window keeps the tokens that a later query can still see."""
     if p.latent is not None:
-        return Kept(p.latent.w_kv_down.shape[1])
+        return Kept(p.latent.w_kv_down.shape[1] + p.latent.w_k_shared.shape[1])
     if p.convolution is not None:
         return Kept(rows=prod(p.convolution.kernel.shape))
     if p.delta is not None:
@@ -98,8 +98,12 @@ def kept_of(layers: tuple[Kept, ...]) -> Kept:
     for one in layers:
         for each, most in one.per_window:
             windows[most] = windows.get(most, 0) + each
-    sums = [sum(getattr(x, name) for x in layers) for name in ("per_token", "rows", "states")]
-    return Kept(*sums, tuple((each, most) for most, each in windows.items()))
+    return Kept(
+        sum(x.per_token for x in layers),
+        sum(x.rows for x in layers),
+        sum(x.states for x in layers),
+        tuple((each, most) for most, each in windows.items()),
+    )
 
 
 @cache

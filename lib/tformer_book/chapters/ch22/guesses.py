@@ -155,7 +155,7 @@ def changed(guess: Guess) -> Callable[..., np.ndarray]:
         "with_routing": _with_routing,
     }
     exec(source.replace(guess.old, guess.new), space)
-    return space[block.__name__]  # type: ignore[no-any-return]
+    return space[block.__name__]
 
 
 @cache

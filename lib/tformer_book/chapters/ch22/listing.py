@@ -20,7 +20,7 @@ LATEST = ("flint", "mimo_v2_flash", "lfm3", "kimi_linear")
 def block_of(family: str) -> blocks.Block:
     """The block of a family."""
     if family in LATEST:
-        return getattr(blocks_2026, family)  # type: ignore[no-any-return]
+        return getattr(blocks_2026, family)
     return blocks.BLOCKS[FAMILIES[family]]
 
 

@@ -98,19 +98,28 @@ DEFAULTS = {
         *(2880, 201088, 64, 8, 64, 0, 128),
         biases=True,
         sinks=True,
-        **{"experts": 128, "top_k": 4, "expert_ff": 2880},
+        experts=128,
+        top_k=4,
+        expert_ff=2880,
     ),
     "llama4": Plan(
         ("chunk", "chunk", "chunk", "full") * 12,
         *(5120, 202048, 40, 8, 128, 0, 8192),
-        **{"experts": 16, "top_k": 1, "expert_ff": 8192, "shared_ff": 8192},
+        experts=16,
+        top_k=1,
+        expert_ff=8192,
+        shared_ff=8192,
     ),
     "deepseek_v3": Plan(
         ("latent",) * 61,
         *(7168, 129280, 128, 0, 0, 18432),
         latent=(512, 1536, 128, 64, 128),
         choice_bias=True,
-        **{"experts": 256, "top_k": 8, "expert_ff": 2048, "n_dense": 3, "shared_ff": 2048},
+        experts=256,
+        top_k=8,
+        expert_ff=2048,
+        n_dense=3,
+        shared_ff=2048,
     ),
     "qwen3_next": Plan(
         ("delta", "delta", "delta", "full") * 12,
@@ -119,7 +128,10 @@ DEFAULTS = {
         gate=True,
         shared_gate=True,
         linear=(16, 32, 128, 128, 4),
-        **{"experts": 512, "top_k": 10, "expert_ff": 512, "shared_ff": 512},
+        experts=512,
+        top_k=10,
+        expert_ff=512,
+        shared_ff=512,
     ),
 }
 """Sizes by default of the published configuration classes of transformers 5.24.0."""
@@ -151,12 +163,13 @@ def empty(*shape: int) -> Array:
 
 def _layer(p: Plan, kind: str, sparse: bool) -> LayerParameters:
     norms = [NormParameters(empty(p.d)) for _ in range(p.norms)]
-    mixers = {"delta": _delta, "latent": _latent}
     sparse = sparse and p.experts > 0
     ff = p.shared_ff if sparse else p.ff
     dense = FeedForwardParameters(empty(p.d, ff), empty(ff, p.d), w_gate=empty(p.d, ff))
     return LayerParameters(
-        **{kind if kind in mixers else "attention": mixers.get(kind, _attention)(p)},
+        attention=None if kind in ("latent", "delta") else _attention(p),
+        latent=_latent(p) if kind == "latent" else None,
+        delta=_delta(p) if kind == "delta" else None,
         feed_forward=dense if ff else None,
         experts=_experts(p) if sparse else None,
         mixer_norm=norms[0],
@@ -181,8 +194,10 @@ def _attention(p: Plan) -> AttentionParameters:
 
 def _latent(p: Plan) -> LatentAttentionParameters:
     h, d, (c, q, k, r, v) = p.heads, p.d, p.latent
-    up = (empty(h, q, k + r), empty(h, c, k), empty(h, c, v), empty(h, v, d))
-    return LatentAttentionParameters(empty(d, c + r), empty(c), *up, empty(d, q), empty(q))
+    return LatentAttentionParameters(
+        *(empty(d, c), empty(c), empty(h, q, k), empty(h, c, k), empty(h, c, v), empty(h, v, d)),
+        *(empty(d, r), empty(h, q, r), empty(d, q), empty(q)),
+    )
 
 
 def _delta(p: Plan) -> DeltaNetParameters:
@@ -204,5 +219,5 @@ def _experts(p: Plan) -> ExpertParameters:
         b_in=empty(e, f) if p.biases else None,
         b_gate=empty(e, f) if p.biases else None,
         b_out=empty(e, d) if p.biases else None,
-        w_shared_gate=empty(d, 1) if p.shared_gate else None,
+        w_shared_gate=empty(d) if p.shared_gate else None,
     )

@@ -51,7 +51,7 @@ def turns(n_tokens: int, p: LayerParameters, c: LayerConfiguration) -> Array | N
     if c.rotary is None:
         return None
     if p.latent is not None:
-        width = p.latent.w_kv_down.shape[1] - len(p.latent.kv_gain)
+        width = p.latent.w_k_shared.shape[1]
     elif p.attention is not None:
         width = c.rotary.width or p.attention.heads.w_q.shape[-1]
     else:
