@@ -20,7 +20,11 @@ from safetensors.numpy import save_file
 from safetensors.torch import load_file
 
 HERE = Path(__file__).parent
-VERSION, SEED, N_TOKENS = "5.24.0", 0, 13
+sys.path.append(str(HERE.parent))
+
+from released_models import VERSION, arrays_of  # noqa: E402
+
+SEED, N_TOKENS = 0, 13
 SMALL = {
     **{"vocab_size": 37, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3},
     **{"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8},
@@ -123,6 +127,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "lfm3": ("Lfm3", {"num_hidden_layers": 6, "sliding_window": 5, "conv_L_cache": 4}),
+    "hrm_text": ("HrmText", {"num_hidden_layers": 2, "num_key_value_heads": ...}),
     "kimi_linear": (
         "KimiLinear",
         TOP_3
@@ -149,19 +154,10 @@ def wide() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-def arrays_of(fixture: dict[str, Any]) -> dict[str, Any]:
-    """The arrays of a fixture in float64, under the names of the model's file."""
-    rng = np.random.default_rng(fixture["seed"])
-    return {
-        name: mean + 0.2 * rng.standard_normal(shape)
-        for name, (mean, *shape) in fixture["arrays"].items()
-    }
-
-
 def class_of(name: str) -> tuple[Any, Any]:
     """The published classes of a configuration and of a model."""
     kind = FAMILIES[name][0]
-    inner = "TextConfig" if name.endswith("_text") else "Config"
+    inner = "TextConfig" if name in ("gemma3_text", "llama4_text") else "Config"
     return getattr(transformers, kind + inner), getattr(transformers, kind + "ForCausalLM")
 
 

@@ -20,6 +20,7 @@ from tformer.layers import (
 )
 from tformer.parameters import FeedForwardParameters, HeadParameters, NormParameters
 from tformer.pretrained.errors import PretrainedError, format_error
+from tformer.pretrained.families.checks import require_shapes
 from tformer.pretrained.families.family import Family, Split
 from tformer.pretrained.families.settings import Layout
 
@@ -81,20 +82,24 @@ def read_parameters(
     outer, layers = _sorted(where, state, family, len(layout.mixers))
     found: dict[str, Any] = {ours: outer.pop(theirs, None) for ours, theirs in OUTER.items()}
     for ours in ("embedding", "norm"):
-        if found[ours] is None:
+        if found[ours] is None and ours not in family.bare_norms:
             raise format_error(where, OUTER[ours], "none", FIX)
-    made = tuple(
-        _layer(f"{where}: layer {i}", named, family, layout.sizes, mixer, rotated)
-        for i, (named, mixer, rotated) in enumerate(
-            zip(layers, layout.mixers, layout.rotated, strict=True)
-        )
-    )
+    made = []
+    for i, each in enumerate(zip(layers, layout.mixers, layout.rotated, strict=True)):
+        one = f"{where}: layer {i}"
+        try:
+            made.append(_layer(one, family, layout.sizes, *each))
+            require_shapes(one, made[-1], found["embedding"])
+        except (ValueError, IndexError) as error:
+            if isinstance(error, PretrainedError):
+                raise
+            raise format_error(one, "arrays of the sizes in config.json", error, FIX) from error
     if outer:
         raise format_error(where, "no other arrays", min(outer), FIX)
     embedding, out = found["embedding"], found["unembedding"]
     tied = out is None or (out.shape == embedding.shape and np.array_equal(out, embedding))
-    norm = NormParameters(found["norm"] + 1 if family.adds_one else found["norm"])
-    return LayeredParameters(embedding, made, norm, None if tied else out.T)
+    gain = found["norm"] + 1 if family.adds_one else found["norm"]
+    return LayeredParameters(embedding, tuple(made), NormParameters(gain), None if tied else out.T)
 
 
 def _sorted(
@@ -129,32 +134,31 @@ def _sorted(
 
 def _layer(
     where: str,
-    named: dict[str, Array],
     family: Family,
     sizes: dict[str, int],
+    named: dict[str, Array],
     mixer: str,
     rotated: int,
 ) -> LayerParameters:
     """One layer; all its arrays must be used."""
-    try:
-        for split in family.splits:
-            if split.name in named:
-                named |= _parts(named.pop(split.name), split, sizes)
-        found = {}
-        names = {x: y for x, y in family.names.items() if x.split(".")[0] not in MIXERS - {mixer}}
-        for field, name in names.items():
-            if name in named:
-                found[field] = _read(field, named.pop(name), family, sizes)
-        _require_all(where, found, names, family)
-        if rotated:
-            _reorder(found, rotated, sizes["d_k"])
-    except (ValueError, IndexError) as error:
-        if isinstance(error, PretrainedError):
-            raise
-        raise format_error(where, "arrays of the sizes in config.json", error, FIX) from error
+    for split in family.splits:
+        if split.name in named:
+            named |= _parts(named.pop(split.name), split, sizes)
+    names = {x: y for x, y in family.names.items() if x.split(".")[0] not in MIXERS - {mixer}}
+    found = {
+        field: _read(field, named.pop(name), family, sizes)
+        for field, name in names.items()
+        if name in named
+    }
+    _require_all(where, found, names, family)
     if named:
         raise format_error(where, "no other arrays", min(named), FIX)
-    return _built(found)
+    if rotated:
+        _reorder(found, rotated, sizes["d_k"])
+    heads = found.get("attention.heads.w_q")
+    if heads is not None and len(heads) != sizes["H"]:
+        raise ValueError(f"num_attention_heads is {sizes['H']}, but queries have {len(heads)}")
+    return _built(found, family)
 
 
 def _require_all(
@@ -220,13 +224,14 @@ def _reorder(found: dict[str, Array], rotated: int, d_k: int) -> None:
             found[field] = found[field][..., columns]
 
 
-def _built(found: dict[str, Array]) -> LayerParameters:
+def _built(found: dict[str, Array], family: Family) -> LayerParameters:
     """The tree of the fields; each part is there if one of its fields is."""
     parts: dict[str, dict[str, Any]] = {}
     for field, x in found.items():
         part, last = field.rsplit(".", 1)
         parts.setdefault(part, {})[last] = x
     attention = parts.pop("attention", {})
+    parts |= {part: {} for part in family.bare_norms if part in CLASSES}
     made = {part: CLASSES[part](**inner) for part, inner in parts.items()}
     if (heads := made.pop("attention.heads", None)) is not None:
         made["attention"] = AttentionParameters(heads, **attention)

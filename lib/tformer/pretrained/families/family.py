@@ -72,6 +72,8 @@ class Family:
         Further keys that have no effect, or are said by the arrays.
     optional : tuple of str
         Fields whose array may be missing, besides biases of attention and of the dense part.
+    bare_norms : tuple of str
+        Norms without a gain: fields of `LayerParameters`, and "norm" for that after the last layer.
     adds_one : bool
         Whether norms multiply by 1 + weight, but those inside a delta net.
     scaled_embedding : bool
@@ -92,5 +94,6 @@ class Family:
     required: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    bare_norms: tuple[str, ...] = ()
     adds_one: bool = False
     scaled_embedding: bool = False

@@ -95,6 +95,22 @@ TABLES_2026 = {
         required={"conv_bias": (False, None)},
         unused=("conv_L_cache", "use_sandwich_norm", "use_attention_gate"),
     ),
+    "hrm_text": Family(  # a stack of it: the form has no loop over two stacks
+        HEADS | FEED_FORWARD | {"attention.w_gate": "self_attn.gate_proj.weight"},
+        MODELS,
+        model_keys={"embedding_scale": "embedding_scale"},
+        splits=(
+            Split(
+                "self_attn.gqkv_proj.weight",
+                tuple(f"self_attn.{x}_proj.weight" for x in ("gate", "q", "k", "v")),
+            ),
+            Split("mlp.gate_up_proj.weight", ("mlp.gate_proj.weight", "mlp.up_proj.weight")),
+        ),
+        renames=((".attn.", ".self_attn."),),
+        required={"H_cycles": (None,), "L_cycles": (None,)},
+        unused=("prefix_lm",),
+        bare_norms=("mixer_norm", "feed_forward_norm", "norm"),
+    ),
     "kimi_linear": Family(
         {x: y for x, y in MLA.items() if x not in ("latent.w_q_down", "latent.q_gain")}
         | {"latent.w_q": "self_attn.q_proj.weight"}
