@@ -48,6 +48,11 @@ class Kept(NamedTuple):
         """Bytes after so many tokens."""
         return NUMBER * self.numbers(n_tokens) + (STATE - NUMBER) * self.states
 
+    def besides(self) -> int:
+        """Bytes that do not grow with a long text: rows, states, full windows."""
+        windows = sum(each * most for each, most in self.per_window)
+        return NUMBER * (self.rows + windows) + STATE * self.states
+
 
 def n_parameters(p: LayeredParameters) -> int:
     """All that is trained by gradients: a bias for the choice of experts is not."""
