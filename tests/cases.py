@@ -70,11 +70,14 @@ BOTH = ("encoder_decoder", "encoder_decoder_vjp")
 MODELS = (*DECODERS, *ENCODERS, *BOTH, "cached_decoder")
 UNEMBED = ("unembed", "unembed_vjp")
 SINKS = ("sink_attention", "sink_attention_vjp")
+CONVOLUTION = ("short_convolution", "short_convolution_vjp")
+MIXTURE = ("mixture_of_experts", "mixture_of_experts_vjp")
 RULES = ("gated_delta_rule", "chunked_gated_delta_rule")
 EXTENDED = ("extended_attention", "extended_attention_vjp")
 LATENT = ("latent_attention", "latent_attention_vjp", "absorbed_latent_attention")
 DELTA_NET = ("delta_net", "delta_net_vjp")
 LAYERS = ("layer", "layer_vjp")
+ROUTED_BY = ("top_k_routing", "top_k_routing_vjp")
 Sizes = dict[str, int]
 
 
@@ -94,6 +97,7 @@ def _layered(x: Sizes) -> Sizes:
     """Sizes of a layer: as of a model, and widths that a missing projection must keep."""
     whole = _whole(x)
     same = dict.fromkeys(("d_c", "d_q"), whole["d_model"])
+    same["d_k"] = max(whole["d_k"], 2)
     return whole | same | {"d_r": x["d_r"] // 2 * 2, "E": max(4, x["E"] // 2 * 2)}
 
 
@@ -109,6 +113,8 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     ),
     **dict.fromkeys(("balancing_loss", "balancing_loss_vjp"), lambda x: {"E": max(2, x["E"])}),
     **dict.fromkeys(SINKS, _grouped),
+    **dict.fromkeys(CONVOLUTION, lambda x: {"W": max(1, x["W"])}),
+    **dict.fromkeys(MIXTURE, lambda x: {"E": max(1, x["E"])}),
     **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET, *LAYERS), _layered),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
@@ -411,6 +417,7 @@ INTEGERS_ONLY = tuple(
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
 VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive", "block_sparse_attention")
+VALUES_NEEDED += (*MIXTURE, *LAYERS)
 SEVERAL = (
     *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
     "blockwise_attention_vjp",
@@ -554,7 +561,8 @@ def make(
         if any(f"{argument}.".startswith(f"{key}.") for key in settings):
             continue
         without = {"S": 0} if settings.get("caches", ()) is None else {}
-        sizes |= {"S+T": (sizes | without)["S"] + sizes["T"]} if "S" in sizes else {}
+        sums = {letter for letter, _ in axes.letters if "+" in letter}
+        sizes |= {x: sum((sizes | without)[part] for part in x.split("+")) for x in sums}
         shape = (before if axes.dots else ()) + tuple(sizes[letter] for letter, _ in axes.letters)
         values = values_of(name, argument)
         for one in (argument.replace("*", str(i)) for i in range(1 + ("*" in argument))):

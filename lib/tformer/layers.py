@@ -61,19 +61,24 @@ class LatentAttentionParameters:
 
     Parameters
     ----------
-    w_kv_down : (d_model, d_c + d_r) array
-        From hidden states to the latent, and to the one rotated key that all heads share.
+    w_kv_down : (d_model, d_c) array
+        From hidden states to the latent.
     kv_gain : (d_c,) array
         Gain of the RMSNorm of the latent.
-    w_q : (H, d_q, d_k + d_r) array
-        From hidden states, or from the latent of the queries, to queries; the last d_r coordinates
-        are rotated. Without w_q_down, d_q is d_model.
+    w_q : (H, d_q, d_k) array
+        From hidden states, or from the latent of the queries, to queries. Without w_q_down, d_q is
+        d_model.
     w_k : (H, d_c, d_k) array
         From the latent to keys.
     w_v : (H, d_c, d_v) array
         From the latent to values.
     w_o : (H, d_v, d_model) array
         From the output of each head to what it adds to the residual stream.
+    w_k_shared : (d_model, d_r) array
+        From hidden states to further coordinates of the keys, which all heads share; these are
+        rotated.
+    w_q_shared : (H, d_q, d_r) array
+        From what queries are computed from to the same coordinates of the queries.
     w_q_down : (d_model, d_q) array, optional
         From hidden states to the latent of the queries.
     q_gain : (d_q,) array, optional
@@ -86,6 +91,8 @@ class LatentAttentionParameters:
     w_k: Any
     w_v: Any
     w_o: Any
+    w_k_shared: Any
+    w_q_shared: Any
     w_q_down: Any = None
     q_gain: Any = None
 
@@ -183,7 +190,7 @@ class ExpertParameters:
     b_in : (E, d_e) array, optional
     b_gate : (E, d_e) array, optional
     b_out : (E, d_model) array, optional
-    w_shared_gate : (d_model, 1) array, optional
+    w_shared_gate : (d_model,) array, optional
         From hidden states to the gate of the shared expert, before the sigmoid; the shared expert
         is the layer's dense feed-forward part.
     """
@@ -267,7 +274,7 @@ class LatentCache:
     latent : (..., S, d_c) array
         The normalised latents of S tokens.
     k : (..., S, d_r) array
-        Their rotated keys, which all heads share.
+        Their shared coordinates of keys, rotated.
     """
 
     latent: Any

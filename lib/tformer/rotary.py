@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from tformer.layer_configuration import RopeScaling, Rotary
+from tformer.shapes import ShapeError
 
-__all__ = ["rotary_frequencies"]
+__all__ = ["rotary_frequencies", "rotated_width"]
 
 
 def rotary_frequencies(rotary: Rotary, width: int) -> np.ndarray:
@@ -34,6 +35,23 @@ def rotary_frequencies(rotary: Rotary, width: int) -> np.ndarray:
         return plain
     slow = _share_divided(rotary.base, plain, width, scaling)
     return plain * (1 - slow) + plain / scaling.factor * slow
+
+
+def rotated_width(rotary: Rotary, wanted: int | None, width: int) -> int:
+    """Return how many of `width` coordinates are rotated.
+
+    Raises
+    ------
+    ShapeError
+        If that number is odd, or there are not so many coordinates.
+    """
+    n = width if wanted is None else wanted
+    if n > width or n % 2:
+        raise ShapeError(
+            f"rotary: {n} coordinates of {width} cannot be rotated in pairs; "
+            f"rotary.width is {rotary.width}"
+        )
+    return n
 
 
 def _share_divided(base: float, plain: np.ndarray, width: int, scaling: RopeScaling) -> np.ndarray:

@@ -37,7 +37,7 @@ def gated_delta_rule(
         change = beta[..., t, :] * (v[..., t, :] - (k_t @ state).squeeze(-2))
         state = state + k_t.mT * change.unsqueeze(-2)
         rows.append((q[..., t, None, :] @ state).squeeze(-2))
-    y = torch.stack(rows, dim=-2) if rows else v.new_zeros((*leading, 0, v.shape[-1]))
+    y = torch.stack(rows, dim=-2) if rows else v.expand(*leading, 0, v.shape[-1])
     return y.to(dtype), state
 
 

@@ -1,11 +1,14 @@
 """Experts: a router chooses a few feed-forward layers for each token (chapter 22)."""
 
+import math
+
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
 from tformer.fast import activations
 from tformer.fast._kernels import widened
+from tformer.fast.checks import require_values
 from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
@@ -58,13 +61,15 @@ def mixture_of_experts(
 
     On a CPU half precision is widened to float32.
     """
+    require_values("mixture_of_experts", "weights", weights)
     dtype = x.dtype
     x, p, weights = widened(x, parameters, weights)
     leading = torch.broadcast_shapes(x.shape[:-1], weights.shape[:-1])
-    rows = x.expand(*leading, x.shape[-1]).reshape(-1, x.shape[-1])
-    weights = weights.expand(*leading, weights.shape[-1]).reshape(-1, weights.shape[-1])
+    n_rows, n_experts = math.prod(leading), weights.shape[-1]
+    rows = x.expand(*leading, x.shape[-1]).reshape(n_rows, x.shape[-1])
+    weights = weights.expand(*leading, n_experts).reshape(n_rows, n_experts)
     y = torch.zeros_like(rows)
-    for e in range(weights.shape[-1]):
+    for e in range(n_experts):
         chosen = weights[:, e].nonzero()[:, 0]
         weight = weights[chosen, e, None]
         inputs = rows[chosen]
@@ -112,7 +117,7 @@ def _chosen(scores: Tensor, routing: Routing, choice_bias: Tensor | None) -> Ten
     """Return True for the experts that are chosen."""
     choice = scores if choice_bias is None else scores + choice_bias
     if routing.n_groups > 1:
-        groups = choice.unflatten(-1, (routing.n_groups, -1))
+        groups = choice.unflatten(-1, (routing.n_groups, choice.shape[-1] // routing.n_groups))
         two_best = groups.sort(dim=-1).values[..., -2:].sum(dim=-1)
         is_open = _largest(two_best, routing.top_groups)
         choice = choice.masked_fill(~is_open.repeat_interleave(groups.shape[-1], -1), -torch.inf)

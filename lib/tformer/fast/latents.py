@@ -7,7 +7,8 @@ from tformer.fast._kernels import widened
 from tformer.fast.attention import scale_of
 from tformer.fast.groups import grouped_attention
 from tformer.fast.norms import rms_norm
-from tformer.fast.rotary import rotary_sinusoids, rotate_some
+from tformer.fast.positions import rope
+from tformer.fast.rotary import rotary_sinusoids
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.layer_configuration import LayerConfiguration
@@ -99,17 +100,16 @@ def _queries_and_latents(
     source = x if p.w_q_down is None else x @ p.w_q_down
     if p.q_gain is not None:
         source = rms_norm(source, NormParameters(p.q_gain), c.latent_eps)
-    q, d_k = source.unsqueeze(-3) @ p.w_q, p.w_k.shape[-1]
-    down, d_c = x @ p.w_kv_down, p.kv_gain.shape[-1]
-    latent = rms_norm(down[..., :d_c], NormParameters(p.kv_gain), c.latent_eps)
-    k_r = down[..., d_c:]
+    source_H = source.unsqueeze(-3)
+    q, q_r, k_r = source_H @ p.w_q, source_H @ p.w_q_shared, x @ p.w_k_shared
+    latent = rms_norm(x @ p.w_kv_down, NormParameters(p.kv_gain), c.latent_eps)
     sinusoids = rotary_sinusoids(x, k_r.shape[-1], c, positions, offset, whole=True)
-    if c.rotary is None or sinusoids is None:
-        return q, latent, k_r
-    rotated = rotate_some(q[..., d_k:], sinusoids.unsqueeze(-3), c.rotary.pairing)
-    plain = q[..., :d_k].expand(*rotated.shape[:-1], d_k)
-    k_r = rotate_some(k_r, sinusoids, c.rotary.pairing)
-    return torch.cat([plain, rotated], dim=-1), latent, k_r
+    if c.rotary is not None and sinusoids is not None:
+        q_r = rope(q_r, sinusoids.unsqueeze(-3), c.rotary.pairing)
+        k_r = rope(k_r, sinusoids, c.rotary.pairing)
+        q = q.expand(*q_r.shape[:-1], q.shape[-1])
+        latent = latent.expand(*k_r.shape[:-1], latent.shape[-1])
+    return torch.cat([q, q_r], dim=-1), latent, k_r
 
 
 def _absorbed(
@@ -125,7 +125,6 @@ def _absorbed(
     """Attend from absorbed queries to the latents, and apply w_v and w_o to what comes out."""
     d_k = p.w_k.shape[-1]
     q_c = torch.cat([q[..., :d_k] @ p.w_k.mT, q[..., d_k:]], dim=-1)
-    latent = latent.expand(*k_r.shape[:-1], latent.shape[-1])
     k = torch.cat([latent, k_r], dim=-1).unsqueeze(-3)
     scale = scale_of(q, c.scale)
     y = grouped_attention(q_c, k, latent.unsqueeze(-3), mask, None, scale, causal, offset)

@@ -139,4 +139,4 @@ def _feed(x: Tensor, p: LayerParameters, c: LayerConfiguration) -> Tensor | None
     if dense is None:
         return y
     gate = p.experts.w_shared_gate
-    return y + (dense if gate is None else torch.sigmoid(x @ gate) * dense)
+    return y + (dense if gate is None else torch.sigmoid(x @ gate).unsqueeze(-1) * dense)

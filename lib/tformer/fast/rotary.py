@@ -6,7 +6,7 @@ from torch import Tensor
 from tformer.fast.positions import rope
 from tformer.fast.precision import wide
 from tformer.layer_configuration import LayerConfiguration
-from tformer.rotary import rotary_frequencies
+from tformer.rotary import rotary_frequencies, rotated_width
 
 
 def rotary_sinusoids(
@@ -23,7 +23,7 @@ def rotary_sinusoids(
     """
     if c.rotary is None:
         return None
-    n = width if whole or c.rotary.width is None else c.rotary.width
+    n = rotated_width(c.rotary, None if whole else c.rotary.width, width)
     frequencies = torch.from_numpy(rotary_frequencies(c.rotary, n)).to(x.device)
     at = positions_of(x, positions, offset)
     angles = at.unsqueeze(-1) * frequencies

@@ -193,8 +193,9 @@ def mixture_of_experts_vjp(
     -----
     Equation eq-mixture-of-experts-vjp; the derivatives of [shazeer2017], section 2.
     """
-    p = parameters
-    dx = np.zeros(np.broadcast_shapes(x.shape, (*weights.shape[:-1], x.shape[-1])), x.dtype)
+    p, given = parameters, x
+    x = np.broadcast_to(x, np.broadcast_shapes(x.shape, (*weights.shape[:-1], x.shape[-1])))
+    dx = np.zeros_like(x)
     dweights = np.zeros(np.broadcast_shapes(grad.shape[:-1], dx.shape[:-1]) + weights.shape[-1:])
     dweights = dweights.astype(x.dtype)
     grads = {name: None if w is None else np.zeros_like(w) for name, w in vars(p).items()}
@@ -210,7 +211,7 @@ def mixture_of_experts_vjp(
         dx = dx + (weight * dinputs if weigh_input else dinputs)
         for name, dw in dexpert.items():
             grads[name][e] = dw
-    return sum_to(x, dx), ExpertParameters(**grads), sum_to(weights, dweights)
+    return sum_to(given, dx), ExpertParameters(**grads), sum_to(weights, dweights)
 
 
 @equation
@@ -286,9 +287,10 @@ def _chosen(scores: np.ndarray, routing: Routing, choice_bias: np.ndarray | None
     """Return True for the experts that are chosen."""
     choice = scores if choice_bias is None else scores + choice_bias
     if routing.n_groups > 1:
-        groups = choice.reshape(*choice.shape[:-1], routing.n_groups, -1)
+        size = choice.shape[-1] // routing.n_groups
+        groups = choice.reshape(*choice.shape[:-1], routing.n_groups, size)
         two_best = np.sort(groups, axis=-1)[..., -2:].sum(axis=-1)
-        is_open = np.repeat(_largest(two_best, routing.top_groups), groups.shape[-1], axis=-1)
+        is_open = np.repeat(_largest(two_best, routing.top_groups), size, axis=-1)
         choice = np.where(is_open, choice, -np.inf)
     return _largest(choice, routing.top_k)
 

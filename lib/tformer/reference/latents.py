@@ -12,7 +12,8 @@ from tformer.reference.equation import equation
 from tformer.reference.feed_forward import linear_vjp
 from tformer.reference.groups import grouped_attention, grouped_attention_vjp
 from tformer.reference.norms import rms_norm, rms_norm_vjp
-from tformer.reference.rotary import rotary_sinusoids, rotate_some, rotate_some_vjp
+from tformer.reference.positions import rope, rope_vjp
+from tformer.reference.rotary import rotary_sinusoids
 
 __all__ = ["absorbed_latent_attention", "latent_attention", "latent_attention_vjp"]
 
@@ -160,33 +161,28 @@ def latent_attention_vjp(
     dlatent_k, dw_k = _rows_vjp(latent_H, p.w_k, dk[..., :d_k])
     dlatent_v, dw_v = _rows_vjp(latent_H, p.w_v, dv)
     dlatent = (dlatent_k + dlatent_v)[..., 0, :, :]
-    dk_r = dk[..., d_k:].sum(axis=-3)
-
-    down = x @ p.w_kv_down
-    d_c = p.kv_gain.shape[-1]
+    dq, dq_r, dk_r = dq[..., :d_k], dq[..., d_k:], dk[..., d_k:].sum(axis=-3)
     sinusoids = _sinusoids(x, p, c, positions, 0)
-    if sinusoids is not None:
-        dk_r = rotate_some_vjp(dk_r, sinusoids, c.rotary.pairing)
-        sinusoids_H = sinusoids[..., np.newaxis, :, :]
-        dq = np.concatenate(
-            [dq[..., :d_k], rotate_some_vjp(dq[..., d_k:], sinusoids_H, c.rotary.pairing)], axis=-1
-        )
-    dplain, dkv = rms_norm_vjp(down[..., :d_c], NormParameters(p.kv_gain), dlatent, c.latent_eps)
-    ddown = np.concatenate([dplain, dk_r], axis=-1)
+    if c.rotary is not None and sinusoids is not None:
+        dq_r = rope_vjp(sinusoids[..., np.newaxis, :, :], dq_r, c.rotary.pairing)
+        dk_r = rope_vjp(sinusoids, dk_r, c.rotary.pairing)
+    down, norm = x @ p.w_kv_down, NormParameters(p.kv_gain)
+    ddown, dkv = rms_norm_vjp(down, norm, dlatent, c.latent_eps)
     dx, dw_kv_down, _ = linear_vjp(x, p.w_kv_down, None, ddown)
-    source = x if p.w_q_down is None else x @ p.w_q_down
-    normed = (
-        source if p.q_gain is None else rms_norm(source, NormParameters(p.q_gain), c.latent_eps)
-    )
-    dnormed, dw_q = _rows_vjp(normed[..., np.newaxis, :, :], p.w_q, dq)
-    dnormed, dq_gain, dw_q_down = dnormed[..., 0, :, :], None, None
+    dx_shared, dw_k_shared, _ = linear_vjp(x, p.w_k_shared, None, dk_r)
+
+    source, normed = x if p.w_q_down is None else x @ p.w_q_down, NormParameters(p.q_gain)
+    inputs = source if p.q_gain is None else rms_norm(source, normed, c.latent_eps)
+    dinputs, dw_q = _rows_vjp(inputs[..., np.newaxis, :, :], p.w_q, dq)
+    dinputs_r, dw_q_shared = _rows_vjp(inputs[..., np.newaxis, :, :], p.w_q_shared, dq_r)
+    dsource, dnorm, dw_q_down = (dinputs + dinputs_r)[..., 0, :, :], NormParameters(), None
     if p.q_gain is not None:
-        dnormed, dnorm = rms_norm_vjp(source, NormParameters(p.q_gain), dnormed, c.latent_eps)
-        dq_gain = dnorm.gain
+        dsource, dnorm = rms_norm_vjp(source, normed, dsource, c.latent_eps)
     if p.w_q_down is not None:
-        dnormed, dw_q_down, _ = linear_vjp(x, p.w_q_down, None, dnormed)
-    grads = (dw_kv_down, dkv.gain, dw_q, dw_k, dw_v, dw_o, dw_q_down, dq_gain)
-    return sum_to(x, dx + dnormed), LatentAttentionParameters(*grads)
+        dsource, dw_q_down, _ = linear_vjp(x, p.w_q_down, None, dsource)
+    grads = (dw_kv_down, dkv.gain, dw_q, dw_k, dw_v, dw_o, dw_k_shared, dw_q_shared)
+    dparameters = LatentAttentionParameters(*grads, dw_q_down, dnorm.gain)
+    return sum_to(x, dx + dx_shared + dsource), dparameters
 
 
 def cached_latent_attention(
@@ -218,16 +214,16 @@ def _queries_and_latents(
     source = x if p.w_q_down is None else x @ p.w_q_down
     if p.q_gain is not None:
         source = rms_norm(source, NormParameters(p.q_gain), c.latent_eps)
-    q, d_k = source[..., np.newaxis, :, :] @ p.w_q, p.w_k.shape[-1]
-    down, d_c = x @ p.w_kv_down, p.kv_gain.shape[-1]
-    latent = rms_norm(down[..., :d_c], NormParameters(p.kv_gain), c.latent_eps)
-    k_r, sinusoids = down[..., d_c:], _sinusoids(x, p, c, positions, offset)
-    if sinusoids is None:
-        return q, latent, k_r
-    rotated = rotate_some(q[..., d_k:], sinusoids[..., np.newaxis, :, :], c.rotary.pairing)
-    plain = np.broadcast_to(q[..., :d_k], (*rotated.shape[:-1], d_k))
-    k_r = rotate_some(k_r, sinusoids, c.rotary.pairing)
-    return np.concatenate([plain, rotated], axis=-1), latent, k_r
+    source_H = source[..., np.newaxis, :, :]
+    q, q_r, k_r = source_H @ p.w_q, source_H @ p.w_q_shared, x @ p.w_k_shared
+    latent = rms_norm(x @ p.w_kv_down, NormParameters(p.kv_gain), c.latent_eps)
+    sinusoids = _sinusoids(x, p, c, positions, offset)
+    if c.rotary is not None and sinusoids is not None:
+        q_r = rope(q_r, sinusoids[..., np.newaxis, :, :], c.rotary.pairing)
+        k_r = rope(k_r, sinusoids, c.rotary.pairing)
+        q = np.broadcast_to(q, (*q_r.shape[:-1], q.shape[-1]))
+        latent = np.broadcast_to(latent, (*k_r.shape[:-1], latent.shape[-1]))
+    return np.concatenate([q, q_r], axis=-1), latent, k_r
 
 
 def _sinusoids(
@@ -237,8 +233,7 @@ def _sinusoids(
     positions: np.ndarray | None,
     offset: int,
 ) -> np.ndarray | None:
-    width = p.w_kv_down.shape[-1] - p.kv_gain.shape[-1]
-    return rotary_sinusoids(x, width, c, positions, offset, whole=True)
+    return rotary_sinusoids(x, p.w_k_shared.shape[-1], c, positions, offset, whole=True)
 
 
 def _keys_and_values(

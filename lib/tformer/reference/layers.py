@@ -9,7 +9,7 @@ from scipy.special import expit
 from tformer.configuration import Configuration
 from tformer.layer_configuration import LayerConfiguration, require_layer
 from tformer.layers import LayerCache, LayerParameters
-from tformer.parameters import NormParameters
+from tformer.parameters import NormParameters, tree_map
 from tformer.reference.attention import sum_to
 from tformer.reference.blocks import NORMS
 from tformer.reference.delta_net import (
@@ -133,7 +133,7 @@ def layer_vjp(
         after_shape = np.broadcast_shapes(between.shape, answer.shape)
         grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, after_shape))
 
-    grads: dict[str, Any] = {}
+    grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     dfed, dbetween = np.zeros_like(fed), sum_to(between, grad)
     if answer is not None:
         danswer, grads["feed_forward_norm_after"] = _norm_vjp(
@@ -145,9 +145,8 @@ def layer_vjp(
         dnormed, grads["feed_forward_norm"] = _norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
     dmixed, grads["mixer_norm_after"] = _norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
-    dinputs, grads[name] = _mixer_vjp(
-        name, inputs, mixer, c, dmixed, seen, valid, positions, causal
-    )
+    options = (seen, valid, positions)
+    dinputs, grads[name] = _mixer_vjp(name, inputs, mixer, c, dmixed, *options)
     dinputs = dinputs + dfed if c.parallel else dinputs
     dx, grads["mixer_norm"] = _norm_vjp(x, p.mixer_norm, c, dinputs)
     return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads)
@@ -266,7 +265,7 @@ def _feed(x: np.ndarray, p: LayerParameters, c: LayerConfiguration) -> Table:
     if dense is None:
         return y
     gate = p.experts.w_shared_gate
-    return y + (dense if gate is None else expit(x @ gate) * dense)
+    return y + (dense if gate is None else expit(x @ gate)[..., np.newaxis] * dense)
 
 
 def _router_logits(x: np.ndarray, p: LayerParameters) -> np.ndarray:
@@ -287,11 +286,11 @@ def _feed_vjp(
         dense = Configuration(activation=c.activation)
         ddense = grad
         if gate is not None:
-            open_ = expit(x @ gate)
-            ddense = open_ * grad
+            column = gate[:, np.newaxis]
+            ddense = expit(x @ column) * grad
             product = (grad * feed_forward(x, p.feed_forward, dense)).sum(axis=-1, keepdims=True)
-            dx_gate, dgate, _ = linear_vjp(x, gate, None, sigmoid_vjp(x @ gate, product))
-            dx = dx + dx_gate
+            dx_gate, dcolumn, _ = linear_vjp(x, column, None, sigmoid_vjp(x @ column, product))
+            dx, dgate = dx + dx_gate, dcolumn[:, 0]
         dx_dense, grads["feed_forward"] = feed_forward_vjp(x, p.feed_forward, dense, ddense)
         dx = dx + dx_dense
     elif gate is not None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from tformer.layer_configuration import LayerConfiguration
 from tformer.reference.positions import rope, rope_vjp
-from tformer.rotary import rotary_frequencies
+from tformer.rotary import rotary_frequencies, rotated_width
 
 
 def rotary_sinusoids(
@@ -21,7 +21,7 @@ def rotary_sinusoids(
     """
     if c.rotary is None:
         return None
-    n = width if whole or c.rotary.width is None else c.rotary.width
+    n = rotated_width(c.rotary, None if whole else c.rotary.width, width)
     frequencies = rotary_frequencies(c.rotary, n)
     at = np.arange(offset, offset + x.shape[-2]) if positions is None else positions[..., offset:]
     angles = at[..., np.newaxis] * frequencies

@@ -165,7 +165,8 @@ def sink_attention_vjp(
     n_keys, k_H, v_H = k.shape[-2], _of_heads(k, q), _of_heads(v, q)
     dweights = grad @ v_H.mT
     if sinks is not None:
-        dweights = np.concatenate([dweights, np.zeros_like(dweights[..., :1])], axis=-1)
+        none = np.zeros((*dweights.shape[:-1], 1), dweights.dtype)
+        dweights = np.concatenate([dweights, none], axis=-1)
     dscores = softmax_vjp(weights, dweights)
     dsinks = None
     if sinks is not None:
