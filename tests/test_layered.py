@@ -119,7 +119,7 @@ def test_chunks_follow_positions_that_are_given() -> None:
         (RopeScaling("linear", 4.0), [0.25, 0.25, 0.25, 0.25]),
         (RopeScaling("llama3", 4.0, 1000, 1.0, 2.0), [1.0, 1.0, 0.25, 0.25]),
         (RopeScaling("yarn", 4.0, 10**9, 1.0, 2.0), [1.0, 1.0, 1.0, 1.0]),
-        (RopeScaling("yarn", 4.0, 1, 1.0, 2.0), [0.25, 0.25, 0.25, 0.25]),
+        (RopeScaling("yarn", 4.0, 63, 1.0, 2.0), [1.0, 0.625, 0.25, 0.25]),
     ],
 )
 def test_scaled_frequencies_at_their_ends(scaling: RopeScaling, expected: list[float]) -> None:

@@ -68,4 +68,4 @@ def _share_divided(base: float, plain: np.ndarray, width: int, scaling: RopeScal
     if scaling.truncate:
         fast, slow = math.floor(fast), math.ceil(slow)
     fast, slow = max(fast, 0), min(slow, width - 1)
-    return np.clip((np.arange(width // 2) - fast) / max(slow - fast, 0.001), 0, 1)
+    return np.clip((np.arange(width // 2) - fast) / ((slow - fast) or 0.001), 0, 1)

@@ -102,11 +102,7 @@ def bind_all(where: str, arrays: list[Named]) -> Sizes:
         if n_leading and shape[:n_leading] != leading:
             leading = _broadcast(where, name, leading, tuple(shape[:n_leading]))
     for letters_, size, name, array in sums:
-        parts = letters_.split("+")
-        unknown = [x for x in parts if x not in sizes and x.startswith("d_")]
-        if len(unknown) == 1:  # a width that only sums have
-            sizes[unknown[0]] = max(1, size - sum(sizes.get(x, 0) for x in parts))
-        if size != (total := sum(sizes.get(x, 0) for x in parts)):
+        if size != (total := sum(sizes.get(x, 0) for x in letters_.split("+"))):
             raise ShapeError(
                 f"{where}: axis {letters_.replace('+', ' + ')} must be {total} in {name}; "
                 f"got shape {tuple(array.shape)}"

@@ -56,7 +56,7 @@ FORMS = {
     **dict.fromkeys(("attention.q_gain", "attention.k_gain"), (ROWS, "d_k")),
     "attention.w_gate": (HEADS, "H"),
     "experts.w_shared_gate": (VECTOR, ""),
-    **{f"latent.w_{x}": (HEADS, "H") for x in "qkv"},
+    **{f"latent.w_{x}": (HEADS, "H") for x in ("q", "q_shared", "k", "v")},
     "latent.w_o": (OUT, "H"),
     **{f"delta.{x}_{y}": (HEADS, z) for x in ("w", "kernel") for y, z in COUNTS},
     **{f"delta.{x}": (HEADS, "L") for x in ("w_decay", "w_gate")},
@@ -88,7 +88,7 @@ def read_parameters(
     for i, each in enumerate(zip(layers, layout.mixers, layout.rotated, strict=True)):
         one = f"{where}: layer {i}"
         try:
-            made.append(_layer(one, family, layout.sizes, *each))
+            made.append(_layer(one, family, layout, *each))
             require_shapes(one, made[-1], found["embedding"])
         except (ValueError, IndexError) as error:
             if isinstance(error, PretrainedError):
@@ -135,14 +135,15 @@ def _sorted(
 def _layer(
     where: str,
     family: Family,
-    sizes: dict[str, int],
+    layout: Layout,
     named: dict[str, Array],
     mixer: str,
     rotated: int,
 ) -> LayerParameters:
     """One layer; all its arrays must be used."""
+    sizes = layout.sizes
     for split in family.splits:
-        if split.name in named:
+        if split.name in named and split.mixer in ("", mixer):
             named |= _parts(named.pop(split.name), split, sizes)
     names = {x: y for x, y in family.names.items() if x.split(".")[0] not in MIXERS - {mixer}}
     found = {
@@ -150,7 +151,7 @@ def _layer(
         for field, name in names.items()
         if name in named
     }
-    _require_all(where, found, names, family)
+    _require_all(where, found, names, layout.absent)
     if named:
         raise format_error(where, "no other arrays", min(named), FIX)
     if rotated:
@@ -162,15 +163,15 @@ def _layer(
 
 
 def _require_all(
-    where: str, found: dict[str, Array], names: Mapping[str, str], family: Family
+    where: str, found: dict[str, Array], names: Mapping[str, str], optional: set[str]
 ) -> None:
     """Require all arrays but biases, and those of a dense part or of experts that are not there."""
     parts = {field.split(".")[0] for field in found}
     for field, name in names.items():
         part, last = field.split(".")[0], field.split(".")[-1]
         absent = part in ("feed_forward", "experts") and part not in parts
-        bias = last[:2] == "b_" and part in ("attention", "feed_forward")
-        if field not in found and not (absent or bias or field in family.optional):
+        bias = part == "attention" and last[:2] == "b_"
+        if field not in found and not (absent or bias or field in optional):
             raise format_error(where, name, "none", FIX)
     if not parts & {"feed_forward", "experts"}:
         raise format_error(where, "arrays of a feed-forward part", "none", FIX)

@@ -27,6 +27,8 @@ class Split:
         The axis that is split.
     transposed : bool
         Whether the last two axes of each part are swapped: (in, out) instead of (out, in).
+    mixer : str
+        Only in layers with this mixer; "" for all.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Split:
     widths: tuple[str, ...] = ()
     axis: int = 0
     transposed: bool = False
+    mixer: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,9 @@ class Family:
         key is missing.
     unused : tuple of str
         Further keys that have no effect, or are said by the arrays.
-    optional : tuple of str
-        Fields whose array may be missing, besides biases of attention and of the dense part.
+    optional : dict
+        Field whose array may be missing to the key that says that it is there; "" if none does.
+        Biases of attention may be missing too.
     bare_norms : tuple of str
         Norms without a gain: fields of `LayerParameters`, and "norm" for that after the last layer.
     adds_one : bool
@@ -93,7 +97,7 @@ class Family:
     renames: tuple[tuple[str, str], ...] = ()
     required: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     unused: tuple[str, ...] = ()
-    optional: tuple[str, ...] = ()
+    optional: Mapping[str, str] = field(default_factory=dict)
     bare_norms: tuple[str, ...] = ()
     adds_one: bool = False
     scaled_embedding: bool = False

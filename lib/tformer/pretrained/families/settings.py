@@ -63,11 +63,14 @@ class Layout(NamedTuple):
     mixers : tuple of str
     rotated : tuple of int
         Width of a "proportional" RoPE, whose coordinates are not the first of a head; else 0.
+    absent : set of str
+        Fields whose arrays need not be there.
     """
 
     sizes: dict[str, int]
     mixers: tuple[str, ...]
     rotated: tuple[int, ...]
+    absent: set[str]
 
 
 def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration, Layout]:
@@ -100,9 +103,10 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, PretrainedError) else keys.error("", error) from error
     known = " ".join([*family.keys.values(), *family.model_keys.values()]).split()
+    absent = {field for field, key in family.optional.items() if not keys.get(key)}
     keys.require_read((*UNUSED, *BY_ARRAYS, *family.unused, *known))
     mixers = tuple(family.mixers.get(kind, family.mixers[""]) for kind in kinds)
-    return configuration, Layout(sizes, mixers, rotated)
+    return configuration, Layout(sizes, mixers, rotated, absent)
 
 
 def _kinds(keys: Keys, family: Family, n: int) -> list[str]:

@@ -51,14 +51,24 @@ MIXTRAL_NAMES = (
 MLA = {
     "latent.w_q_down": "self_attn.q_a_proj.weight",
     "latent.q_gain": "self_attn.q_a_layernorm.weight",
-    "latent.w_q": "self_attn.q_b_proj.weight",
-    "latent.w_kv_down": "self_attn.kv_a_proj_with_mqa.weight",
+    "latent.w_q": "self_attn.q_plain.weight",
+    "latent.w_q_shared": "self_attn.q_shared.weight",
+    "latent.w_kv_down": "self_attn.kv_a_proj.weight",
+    "latent.w_k_shared": "self_attn.k_shared.weight",
     "latent.kv_gain": "self_attn.kv_a_layernorm.weight",
     "latent.w_k": "self_attn.k_b_proj.weight",
     "latent.w_v": "self_attn.v_b_proj.weight",
     "latent.w_o": "self_attn.o_proj.weight",
 }
+QUERIES = ("self_attn.q_plain.weight", "self_attn.q_shared.weight")
 MLA_SPLITS = (
+    Split("self_attn.q_b_proj.weight", QUERIES, "H", ("d_nope",)),
+    Split("self_attn.q_proj.weight", QUERIES, "H", ("d_nope",), mixer="latent"),
+    Split(
+        "self_attn.kv_a_proj_with_mqa.weight",
+        ("self_attn.kv_a_proj.weight", "self_attn.k_shared.weight"),
+        widths=("d_c",),
+    ),
     Split(
         "self_attn.kv_b_proj.weight",
         ("self_attn.k_b_proj.weight", "self_attn.v_b_proj.weight"),
@@ -66,7 +76,8 @@ MLA_SPLITS = (
         ("d_nope",),
     ),
 )
-MLA_SIZES = {"d_nope": "qk_nope_head_dim", "d_r": "qk_rope_head_dim"}
+"""Queries come from their latent, or without one from hidden states."""
+MLA_SIZES = {"d_c": "kv_lora_rank", "d_nope": "qk_nope_head_dim", "d_r": "qk_rope_head_dim"}
 
 DELTA = {
     **{f"delta.w_{x}": f"linear_attn.{x}" for x in "qkv"},
@@ -218,16 +229,16 @@ TABLES = {
         {"routing.scores": "sigmoid", "latent_eps": 1e-6},
         sizes=MLA_SIZES,
         mixers={"": "latent"},
-        optional=("latent.w_q_down", "latent.q_gain"),
+        optional={"latent.w_q_down": "q_lora_rank", "latent.q_gain": "q_lora_rank"},
         splits=(*EXPERT_SPLITS, *MLA_SPLITS),
-        renames=(*SHARED_TO_MLP, (".self_attn.q_proj.", ".self_attn.q_b_proj.")),
+        renames=SHARED_TO_MLP,
         required={
             "scoring_func": ("sigmoid", None),
             "topk_method": ("noaux_tc", None),
             "moe_layer_freq": (1, None),
         },
         unused=(
-            *("q_lora_rank", "kv_lora_rank", "qk_head_dim", "v_head_dim"),
+            *("qk_head_dim", "v_head_dim"),
             *("num_nextn_predict_layers", "aux_loss_alpha", "seq_aux", "ep_size"),
         ),
     ),

@@ -58,7 +58,7 @@ TABLES_2026 = {
         {"routing.scores": "sigmoid"},
         sizes={"d_k": "head_dim", "d_v": "v_head_dim"},
         kinds=(),
-        optional=("attention.sinks",),
+        optional={"attention.sinks": ""},  # only layers with a window have them
         splits=EXPERT_SPLITS,
         renames=((".attention_sink_bias", ".sinks"),),
     ),
@@ -81,7 +81,11 @@ TABLES_2026 = {
         mixers={"": "attention", "conv": "convolution"},
         positionless=("conv",),
         kinds=(),
-        optional=("attention.w_gate", "mixer_norm_after.gain", "feed_forward_norm_after.gain"),
+        optional={
+            "attention.w_gate": "use_attention_gate",
+            "mixer_norm_after.gain": "use_sandwich_norm",
+            "feed_forward_norm_after.gain": "use_sandwich_norm",
+        },
         splits=(
             Split("conv.in_proj.weight", tuple(f"conv.{x}" for x in ("before", "after", "in"))),
         ),
@@ -93,7 +97,7 @@ TABLES_2026 = {
             ("model.embedding_norm.", "model.norm."),
         ),
         required={"conv_bias": (False, None)},
-        unused=("conv_L_cache", "use_sandwich_norm", "use_attention_gate"),
+        unused=("conv_L_cache",),
     ),
     "hrm_text": Family(  # a stack of it: the form has no loop over two stacks
         HEADS | FEED_FORWARD | {"attention.w_gate": "self_attn.gate_proj.weight"},
@@ -113,7 +117,6 @@ TABLES_2026 = {
     ),
     "kimi_linear": Family(
         {x: y for x, y in MLA.items() if x not in ("latent.w_q_down", "latent.q_gain")}
-        | {"latent.w_q": "self_attn.q_proj.weight"}
         | FEED_FORWARD
         | NORMS
         | DELTA
@@ -139,8 +142,7 @@ TABLES_2026 = {
         ),
         renames=(*MIXTRAL_NAMES, *SHARED_TO_MLP, (".forget_gate.", ".")),
         required={"q_lora_rank": (None,)},
-        unused=("kv_lora_rank", "qk_head_dim", "v_head_dim")
-        + ("linear_head_dim", "linear_conv_kernel_dim"),
+        unused=("qk_head_dim", "v_head_dim") + ("linear_head_dim", "linear_conv_kernel_dim"),
     ),
 }
 """By model_type."""
