@@ -96,12 +96,14 @@ check("22.1", qwen3_scores)
 
 # %%
 def sink_as_key(k, v, sinks):
-    """Keys, values and bias of causal attention with a sink: three arrays."""
+    """Keys, values and bias, with a sink: three arrays."""
     ### BEGIN SOLUTION
     T = k.shape[1]
     one_more = [(0, 0), (0, 1), (0, 0)]
     hidden = np.where(np.arange(T) > np.arange(T)[:, None], -np.inf, 0.0)
-    bias = np.stack([np.column_stack([hidden, np.full(T, float(s))]) for s in sinks])
+    bias = np.zeros((len(k), T, T + 1))
+    bias[..., :-1] += hidden
+    bias[..., -1] += sinks[:, None]
     return np.pad(k, one_more), np.pad(v, one_more), bias
     ### END SOLUTION
 
@@ -140,8 +142,10 @@ def latent_output(q, q_turned, w_k, w_v, latents, k_turned):
     """Outputs of all heads: an array (H, T, d_v)."""
     ### BEGIN SOLUTION
     shared_keys = np.concatenate([latents, k_turned], axis=1)
-    absorbed = np.concatenate([np.einsum("htk,hck->htc", q, w_k), q_turned], axis=2)
-    scores = absorbed @ shared_keys.T * (q.shape[2] + q_turned.shape[2]) ** -0.5
+    scale = (q.shape[2] + q_turned.shape[2]) ** -0.5
+    q = np.einsum("htk,hck->htc", q, w_k)
+    absorbed = np.concatenate([q, q_turned], axis=2)
+    scores = absorbed @ shared_keys.T * scale
     weights = np.exp(scores - scores.max(axis=2)[..., None])
     weights /= weights.sum(axis=2)[..., None]
     return (weights @ latents) @ w_v
@@ -188,9 +192,9 @@ def cache_bytes(layers, size):
     """Bytes that a token adds, and bytes that stay: two whole numbers."""
 
     ### BEGIN SOLUTION
-    def kept(kind, heads, d_k, d_v, groups=0, window=0, taps=0, d_c=0, d_r=0):
+    def kept(kind, heads, d_k, d_v, groups=0, window=0, taps=0, **d):
         if kind == "latent":
-            return size * (d_c + d_r), 0
+            return size * (d["d_c"] + d["d_r"]), 0
         if kind == "delta":
             rows = (taps - 1) * (2 * groups * d_k + heads * d_v)
             return 0, 4 * heads * d_k * d_v + size * rows
@@ -198,7 +202,7 @@ def cache_bytes(layers, size):
         return (token, 0) if kind == "full" else (0, (window - 1) * token)
 
     each = [kept(**layer) for layer in layers]
-    return sum(grows for grows, _ in each), sum(stays for _, stays in each)
+    return sum(one for one, _ in each), sum(one for _, one in each)
     ### END SOLUTION
 
 
@@ -273,13 +277,12 @@ check("22.5", route)
 def delta_at_once(q, k, v, log_decay, beta):
     """What each query reads: an array (T, d_v)."""
     ### BEGIN SOLUTION
-    T = len(q)
-    upto = np.cumsum(log_decay)
-    gap = upto[:, None] - upto[None, :]
-    fade = np.where(np.arange(T) <= np.arange(T)[:, None], np.exp(np.minimum(gap, 0)), 0)
-    before = fade * (k @ k.T)
-    np.fill_diagonal(before, 0)
-    corrected = np.linalg.solve(np.diag(np.ones(T)) + beta[:, None] * before, beta[:, None] * v)
+    upto, b = np.cumsum(log_decay), beta[:, None]
+    gap = np.minimum(upto[:, None] - upto, 0)
+    fade = np.tril(np.exp(gap))
+    system = b * fade * (k @ k.T)
+    np.fill_diagonal(system, 1)
+    corrected = np.linalg.solve(system, b * v)
     return (fade * (q @ k.T)) @ corrected
     ### END SOLUTION
 
@@ -330,7 +333,8 @@ def suspects(q, k, v, gain, angles, sink, head, logits):
     pairs = np.arange(d).reshape(-1, 2).T
 
     def normed(x, gain):
-        return x * gain / np.sqrt(np.mean(np.square(x), axis=1)[:, None] + 1e-6)
+        mean = np.mean(x * x, axis=1)[:, None]
+        return x * gain / np.sqrt(mean + 1e-6)
 
     def turned(x, where=halves):
         both = (x[:, where[0]] + 1j * x[:, where[1]]) * np.exp(1j * angles)
@@ -400,33 +404,32 @@ check("22.7", suspects)
 
 # %%
 def last_sees(config, T):
-    """Numbers of keys, an array (L,), and the first position that matters, a whole number."""
+    """Numbers of keys (L,), and the first position that matters."""
     ### BEGIN SOLUTION
-    known = {name: value for name, value in config.items() if value is not None}
+    known = {a: b for a, b in config.items() if b is not None}
     number = np.arange(1, known["num_hidden_layers"] + 1)
-    w, c = known.get("sliding_window", 0), known.get("attention_chunk_size", 1)
-    if "layer_types" in known:
-        kinds = np.array(known["layer_types"])
-    elif "full_attention_interval" in known:
-        ends = number % known["full_attention_interval"] == 0
-        kinds = np.where(ends, "full_attention", "linear_attention")
+    w, c = known.get("sliding_window"), known.get("attention_chunk_size")
+    full, other, n = "full_attention", "full_attention", 1
+    if "full_attention_interval" in known:
+        other, n = "linear_attention", known["full_attention_interval"]
     elif "sliding_window_pattern" in known:
-        ends = number % known["sliding_window_pattern"] == 0
-        kinds = np.where(ends, "full_attention", "sliding_attention")
-    else:
-        slides = w and known.get("use_sliding_window", True)
-        kinds = np.full(len(number), "sliding_attention" if slides else "full_attention")
-    starts = {
-        "full_attention": lambda t: 0,
-        "linear_attention": lambda t: 0,
-        "sliding_attention": lambda t: max(t + 1 - w, 0),
-        "chunked_attention": lambda t: t - t % c,
-    }
-    keys = [(T - starts[one](T - 1)) * (one != "linear_attention") for one in kinds]
+        other, n = "sliding_attention", known["sliding_window_pattern"]
+    elif w is not None and known.get("use_sliding_window") is not False:
+        full = other = "sliding_attention"
+    kinds = np.where(number % n == 0, full, other)
+    kinds = known.get("layer_types", kinds)
+
+    def begin(kind, t):
+        if kind == "sliding_attention":
+            return max(t + 1 - w, 0)
+        return t - t % c if kind == "chunked_attention" else 0
+
+    keys = [T - begin(kind, T - 1) for kind in kinds]
+    keys = np.where(np.array(kinds) == "linear_attention", 0, keys)
     earliest = T - 1
-    for one in kinds[::-1]:
-        earliest = starts[one](earliest)
-    return np.array(keys), earliest
+    for kind in kinds[::-1]:
+        earliest = begin(kind, earliest)
+    return keys, earliest
     ### END SOLUTION
 
 

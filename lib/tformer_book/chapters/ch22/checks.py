@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tformer import reference
+from tformer.parameters import NormParameters
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
@@ -16,6 +18,18 @@ from tformer_book.exercises.table import Case, case
 Array = np.ndarray
 
 # ---- 22.1 ---------------------------------------------------------------------------------
+
+
+def _by_library(
+    q: Array, k: Array, q_gain: Array, k_gain: Array, angles: Array, eps: float
+) -> Array:
+    sinusoids = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(angles), -1)
+    normed = (
+        reference.rms_norm(x, NormParameters(gain), eps) for x, gain in ((q, q_gain), (k, k_gain))
+    )
+    q, k = (reference.rope(x, sinusoids, "half") for x in normed)
+    each = [q[h] @ k[h * len(k) // len(q)].T for h in range(len(q))]
+    return np.array(each) / np.sqrt(q.shape[-1])
 
 
 def _heads() -> Iterator[Case]:
@@ -33,7 +47,8 @@ def _heads() -> Iterator[Case]:
         angles = np.arange(1.0, T + 1)[:, None] * 0.7 ** np.arange(d // 2)
         gains = rng.uniform(0.3, 2, (2, d))
         q, k = 1 + integers(H, (H, T, d)), 1 + integers(T + 9, (G, T, d))
-        more: dict[str, Any] = {"angles": angles, "eps": 0.5}
+        want = _by_library(q, k, gains[0], gains[1], angles, 0.5)
+        more: dict[str, Any] = {"angles": angles, "eps": 0.5, "want": want}
         yield case(q=q, k=k, q_gain=gains[0], k_gain=gains[1], **more)
     yield case(q=q, k=k, q_gain=gains[0], k_gain=gains[1], angles=angles, eps=1e-6)
     zero = "A query of zeros stays zero: `eps` keeps the division from 0 / 0."
@@ -58,8 +73,8 @@ def _heads() -> Iterator[Case]:
     slips="""
         norm(q, q_gain), norm(k, k_gain) → q, k
         q, k = turn(q), turn(k) → q, k = norm(turn(q), q_gain), norm(turn(k), k_gain)
-            You turned first and took the norm afterwards. The gain then multiplies coordinates that
-            have been turned; it belongs to those before.
+            You turned first. The gain then multiplies coordinates that have been turned already; it
+            belongs before the rotation, with its norm.
         q, k = norm(q, q_gain), norm(k, k_gain) →
             The new line is missing: these are Llama's scores.
         q, k = norm(q, q_gain), norm(k, k_gain) → q = norm(q, q_gain)
@@ -126,6 +141,19 @@ def _heads() -> Iterator[Case]:
             You scaled by the root of d / 2, the number of pairs.
         / np.sqrt(q.shape[-1]) → / np.sqrt(q.shape[-1] * len(q))
             You scaled by the root of the width of all heads together.
+        np.sqrt(mean + eps) → (np.linalg.norm(x, axis=-1, keepdims=True) + eps)
+            You divided by the length plus eps. Squares are averaged and not added up, and eps
+            belongs below the root.
+        turned = → c, s = (np.repeat(f(angles), 2, axis=-1) for f in (np.cos, np.sin)) ; turned =
+        np.concatenate([first, second], axis=-1) → x * c + np.concatenate([-b, a], axis=-1) * s
+            You gave each angle to two neighbours. The angle i belongs to the places i and
+            i + d / 2.
+        return q @ k.mT → return np.where(np.tri(len(angles)) > 0, 0, -np.inf) + q @ k.mT
+            You masked later positions; the scores of all pairs are asked for, without a mask.
+        q @ k.mT / np.sqrt(q.shape[-1]) → reference.softmax(q @ k.mT / np.sqrt(q.shape[-1]))
+            You return weights; the scores before softmax are asked for.
+        np.repeat(k, len(q) // len(k), axis=0) → k
+            There may be fewer groups than heads: each group serves H / G neighbouring heads.
         return q @ k.mT → return k @ q.mT
             The table is transposed: a row belongs to a query.
     """,
@@ -173,6 +201,8 @@ def _sinks() -> Iterator[Case]:
     strong = "A sink of 30 takes nearly all of the weight, one of −30 next to none."
     for sink in (30.0, -30.0, 0.0):
         yield case(k=k, v=v, sinks=np.full(3, sink), why=strong if sink else "A sink may be 0.")
+    far = "Scores may differ by hundreds: a bias of −100 hides no key."
+    yield case(k=300 * k, v=v, sinks=rng.normal(size=3), why=far)
     low = "All scores may lie far below 0, and the sink too."
     yield case(k=k, v=v, sinks=[-700.0, -2, -1], why=low)
     yield from promised(
@@ -247,6 +277,8 @@ def _sinks() -> Iterator[Case]:
             Only the last query sees the sink; every query does.
         np.where(later, -np.inf, 0.0) → np.where(later, -1.0, 0.0)
             A bias of −1 makes later tokens weaker and does not hide them.
+        np.where(later, -np.inf, 0.0) → np.where(later, -100.0, 0.0)
+            A bias of −100 does not hide a later token whose score is larger by hundreds.
         np.where(later, -np.inf, 0.0) → np.where(later, 0.0, 1.0)
             Your bias is a mask of zeros and ones. Added to scores these do not hide anything.
     """,

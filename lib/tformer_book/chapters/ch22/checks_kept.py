@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tformer import reference
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
@@ -19,21 +20,28 @@ Layers = list[dict[str, Any]]
 # ---- 22.3 ---------------------------------------------------------------------------------
 
 
+def _by_library(
+    q: Array, q_turned: Array, w_k: Array, w_v: Array, latents: Array, k_turned: Array
+) -> Array:
+    turned = np.broadcast_to(k_turned, (len(q), *k_turned.shape))
+    k = np.concatenate([latents @ w_k, turned], axis=-1)
+    return reference.attention(np.concatenate([q, q_turned], axis=-1), k, latents @ w_v)
+
+
 def _latents() -> Iterator[Any]:
-    log = np.log
     why = (
-        "The keys are (1, 2), twice the latent and then the turned part, and (0, 0). The score of "
-        "the first is √2 · log 3 over the root of 2, so the weights are 3/4 and 1/4; the values "
-        "are 20 and 0."
+        "The keys of both heads are 2 in the turned part, or 0. The score of the first token is "
+        "√2 · log 3 over the root of 2, so the weights are 3/4 and 1/4. Its values are 20 and 4."
     )
+    query = [[np.log(3) / np.sqrt(2)]]
     yield case(
-        q=[[[0.0]]],
-        q_turned=[[[log(3) / np.sqrt(2)]]],
-        w_k=[[[0.5]]],
-        w_v=[[[10.0]]],
+        q=[[[0.0]], [[0.0]]],
+        q_turned=[query, query],
+        w_k=[[[0.5]], [[3.0]]],
+        w_v=[[[10.0]], [[2.0]]],
         latents=[[2.0], [0]],
         k_turned=[[2.0], [0]],
-        want=np.array([[[15.0]]]),
+        want=np.array([[[15.0]], [[3.0]]]),
         why=why,
     )
     rng = np.random.default_rng(4)
@@ -53,7 +61,7 @@ def _latents() -> Iterator[Any]:
             "k_turned": (S, d_r),
         }
         given: dict[str, Any] = {name: rng.normal(size=x) for name, x in shapes.items()}
-        yield case(**given)
+        yield case(**given, want=_by_library(*given.values()))
     wholes: dict[str, Any] = {
         name: integers(k, shape) for k, (name, shape) in enumerate(shapes.items())
     }
@@ -136,13 +144,22 @@ def _small_memory() -> Any:
             You sent the mixed latents through the key's matrix.
         weights @ latents @ w_v → (weights @ latents @ w_v).sum(axis=0)
             You added up the heads; each has an output of its own.
-        exps / exps.sum(axis=-1, keepdims=True) → exps / exps.sum(axis=0, keepdims=True)
+        weights @ latents @ w_v → (weights @ latents @ w_v).mean(axis=0)
+            You took the mean of the heads; each has an output of its own.
+        weights @ latents @ w_v → np.concatenate(weights @ latents @ w_v, axis=-1)
+            You wrote the heads side by side; they stand along the first axis.
+        q @ w_k.mT → q @ w_k
+            w_k leads from latents to keys. A query goes the other way.
+        exps.sum(axis=-1, keepdims=True) → exps.sum(axis=0, keepdims=True)
+        scores.max(axis=-1, keepdims=True) → scores.max(axis=0, keepdims=True)
             The weights add up to one over the heads; they should over the tokens.
-        exps / exps.sum(axis=-1, keepdims=True) → exps / exps.sum(axis=-2, keepdims=True)
+        exps.sum(axis=-1, keepdims=True) → exps.sum(axis=-2, keepdims=True)
+        scores.max(axis=-1, keepdims=True) → scores.max(axis=-2, keepdims=True)
             The weights add up to one over the queries; they should over the tokens.
         exps / exps.sum(axis=-1, keepdims=True) → exps
             Nothing is divided by: the exponentials are not weights yet.
-        exps / exps.sum(axis=-1, keepdims=True) → exps / exps.sum(axis=(0, 2), keepdims=True)
+        exps.sum(axis=-1, keepdims=True) → exps.sum(axis=(0, 2), keepdims=True)
+        scores.max(axis=-1, keepdims=True) → scores.max(axis=(0, 2), keepdims=True)
             The weights of all heads together add up to one; they should in each head.
         np.exp(scores - scores.max(axis=-1, keepdims=True)) → np.exp(scores)
             Large scores overflow: measure them from the largest of their row.
@@ -227,6 +244,9 @@ def _configurations() -> Iterator[Case]:
         grows += G * (d_k + d_v) → grows += H * (d_k + d_v)
             You counted keys and values of all heads; heads of a group share them, and they are
             kept once.
+        grows += G * (d_k + d_v) → grows += 2 * H * d_k
+            You counted all heads, and values as wide as keys. Groups are kept, with their own
+            widths.
         grows += G * (d_k + d_v) → grows += (d_k + d_v)
             You counted one group in a layer of full attention.
         grows += G * (d_k + d_v) → grows += G * 2 * d_k
@@ -250,6 +270,9 @@ def _configurations() -> Iterator[Case]:
             The rotated key is shared by all heads, and kept once.
         grows += layer["d_c"] + layer["d_r"] → grows += 2 * layer["d_c"] + layer["d_r"]
             Keys and values come from one latent, which is kept once.
+        layer["d_c"] + layer["d_r"] → 2 * ($)
+            You counted a value beside each key. The latent serves both, and the rotated key has no
+            value.
         layer["d_c"] + layer["d_r"] → H * ($)
             You counted a latent for each head; all heads read the same.
         grows += layer["d_c"] + layer["d_r"] → grows += H * (d_k + d_v)
@@ -271,6 +294,11 @@ def _configurations() -> Iterator[Case]:
             A tap is for the token itself, whose row is new: one row fewer is kept.
         (taps - 1) * row → row
             You kept one row; the convolution reads all taps but its own from earlier ones.
+        stays += (taps - 1) * row → pass ;; + 4 * states → + size * states
+            The rows of the short convolution are missing, and a number of a state has 4 bytes.
+        (w - 1) * G → w * G ;; (taps - 1) * row → taps * row
+            One token too many is kept, in windows and for the convolution: the next token brings
+            its own.
         stays += (taps - 1) * row → states += (taps - 1) * row
             Only the state has 4 bytes a number; the rows of the convolution have `size`.
         2 * G * d_k + H * d_v → G * d_k + H * d_v

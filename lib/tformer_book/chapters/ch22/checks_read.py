@@ -56,7 +56,7 @@ def _errors(logits: Array, *given: Any) -> Array:
 
 def _plants() -> Iterator[Case]:
     rng = np.random.default_rng(3)
-    sizes = ((3, 4, 2), (4, 4, 3), (5, 6, 4), (4, 8, 3), (6, 4, 5), (5, 4, 2))
+    sizes = ((4, 4, 2), (5, 4, 3), (5, 6, 4), (4, 8, 3), (6, 4, 5), (5, 4, 2))
     for guess, (T, d, n) in enumerate(sizes):
         given: dict[str, Any] = {
             "q": rng.normal(size=(T, d)),
@@ -122,6 +122,8 @@ def _plants() -> Iterator[Case]:
             Later positions are not hidden.
         q @ k.T / np.sqrt(d) → q @ k.T
             The scale is missing: scores are divided by the root of d.
+        d = q.shape[1] → d = q.shape[1] ; sink = np.log(abs(sink))
+            You took the sink for an exponential. It is a score, and softmax takes its exponential.
         off(*usual, -np.inf) → off(*usual, 0.0)
             Without a sink there is no further key. A sink of 0 is one, and takes weight.
         off(*usual, sink / np.sqrt(d)) → off(*usual, sink * np.sqrt(d))
@@ -305,6 +307,11 @@ def _files() -> Iterator[Case]:
         return t // chunk * chunk → return (t + 1) // chunk * chunk
             Positions count from 0: the last one is T − 1, and belongs to the chunk in which it
             lies.
+        T - begin(kind, T - 1) for → min(T, chunk) if kind[0] == "c" else T - begin(kind, T - 1) for
+            The last chunk need not be full: it ends with the last position.
+        first = begin(kind, first) → first = max(0, first - (T - 1 - begin(kind, T - 1)))
+            You added up how far each layer sees from the last position. Where a chunk begins
+            depends on the position.
         0 if kind == "linear_attention" else → 0 if not kind else
             A layer with a state attends to no keys.
         T - begin(kind, T - 1) for → T - 1 - begin(kind, T - 1) for

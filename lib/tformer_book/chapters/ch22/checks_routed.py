@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tformer import reference
+from tformer.layer_configuration import Routing
 from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
@@ -36,7 +38,9 @@ def _routed() -> Iterator[Case]:
             "logits": rng.normal(0, 1.5, (T, E)),
             "choice_bias": rng.normal(0, 0.3, E),
         }
-        yield case(**given, top_k=top_k, factor=2.5)
+        rule = Routing(top_k, scores="sigmoid", renormalise=True, factor=2.5)
+        want = reference.top_k_routing(given["logits"], rule, given["choice_bias"])
+        yield case(**given, top_k=top_k, factor=2.5, want=want)
     low: dict[str, Any] = {"logits": rng.normal(-6, 1, (3, 6)), "choice_bias": rng.normal(0, 1, 6)}
     yield case(**low, top_k=2, factor=1.0, why="A bias may be below 0, and larger than all scores.")
     yield case(**low, top_k=6, factor=1.0, why="All experts may be chosen.")
@@ -85,6 +89,13 @@ def _routed() -> Iterator[Case]:
             Your weights are a softmax over the chosen logits; they are sigmoids over their sum.
         np.where(chosen, scores, 0.0) → np.where(chosen, logits, 0.0)
             You weighed by the logits themselves.
+        np.where(chosen, scores, 0.0) → np.where(chosen, np.exp(scores), 0.0)
+            You took a softmax of the scores; they are divided by their sum, without exponentials.
+        np.where(chosen, scores, 0.0) → np.take_along_axis(scores, best, axis=-1)
+            You return the chosen experts alone; every expert has a column, with 0 if not chosen.
+        np.where(chosen, scores, 0.0) → 0 * scores
+        return → kept[:, :top_k] = np.take_along_axis(scores, best, -1) ; return
+            The weights stand in the first columns; each belongs into that of its expert.
         np.where(chosen, scores, 0.0) → np.where(chosen, 1.0, 0.0)
             All chosen experts have equal weights; they are weighed by their scores.
         np.where(chosen, scores, 0.0) → scores
@@ -130,6 +141,10 @@ def route(logits: Array, choice_bias: Array, top_k: int, factor: float) -> Array
 # ---- 22.6 ---------------------------------------------------------------------------------
 
 
+def _by_library(q: Array, k: Array, v: Array, log_decay: Array, beta: Array) -> Array:
+    return reference.gated_delta_rule(q, k, v, log_decay[:, None], beta)[0]
+
+
 def _ruled() -> Iterator[Any]:
     why = (
         "The state is 4 after the first token. The second halves it to 2, reads 2 and writes half "
@@ -148,16 +163,17 @@ def _ruled() -> Iterator[Any]:
         shapes = {"q": (T, d_k), "k": (T, d_k), "v": (T, d_v)}
         more: dict[str, Any] = {name: rng.normal(size=shape) for name, shape in shapes.items()}
         more["k"] /= np.linalg.norm(more["k"], axis=1, keepdims=True)
-        yield case(**more, log_decay=-rng.uniform(0, 1, T), beta=rng.uniform(0, 1, T))
-    yield case(
-        **more, log_decay=np.zeros(T), beta=rng.uniform(0, 1, T), why="There may be no decay."
-    )
-    still = "A step of 0 writes nothing."
-    yield case(**more, log_decay=-rng.uniform(0, 1, T), beta=np.zeros(T), why=still)
+        more |= {"log_decay": -rng.uniform(0, 1, T), "beta": rng.uniform(0, 1, T)}
+        yield case(**more, want=_by_library(**more))
+        long = more | {"k": more["k"] * rng.uniform(0.3, 1.4, (T, 1))}
+        yield case(**long, want=_by_library(**long), why="Keys need not have length 1.")
+    yield case(**more | {"log_decay": np.zeros(T)}, why="There may be no decay.")
+    yield case(**more | {"beta": np.zeros(T)}, why="A step of 0 writes nothing.")
     strong = (
         "A logarithm of a decay may be −60, token after token: do not divide by products of decays."
     )
-    yield case(**more, log_decay=np.full(T, -60.0), beta=rng.uniform(0, 1, T), why=strong)
+    more["log_decay"] = np.full(T, -60.0)
+    yield case(**more, want=_by_library(**more), why=strong)
     small = {"q": integers(1, (4, 3)), "k": integers(2, (4, 3)), "v": integers(3, (4, 2))}
     steps = {"log_decay": np.array([0.0, -1, 0, -2]), "beta": np.array([1.0, 0, 1, 1])}
     yield from promised(whole, single, **small, **steps)
@@ -231,9 +247,21 @@ def _of_length(T: int) -> dict[str, Array]:
             You read with the keys; the output is read with the queries.
         return (fade * (q @ k.T)) @ written → return written
             You return what each token writes; the output is what its query reads.
-        total[:, None] - total → (total - log_decay)[:, None] - total
+        np.cumsum(log_decay) → np.cumsum(log_decay) - log_decay
             The decay comes too late: a token forgets first, and then reads and writes. You let the
-            state forget after the token.
+            state fade after the output.
+        total[:, None] - total → total[:, None] - (total - log_decay)
+        fade * (k @ k.T), -1 → fade * np.exp(-log_decay)[:, None] * (k @ k.T), -1
+            You let the state fade after it was written, so that a new value fades at once. It fades
+            before the key reads.
+        fade * (k @ k.T), -1 → fade * np.exp(-log_decay)[:, None] * (k @ k.T), -1
+            The key reads what stood there before it faded. First the state fades.
+        step, total = → k = k / np.linalg.norm(k, axis=1, keepdims=True) ; step, total =
+            You made keys of length 1. They are used as they come.
+        np.eye(len(q)) + read → np.eye(len(q)) + read.T
+            Your system runs from the last token to the first: the triangle is turned round.
+        return (fade → return (k * fade[-1][:, None]).T @ written ; (fade
+            You return the state after the last token; the outputs of all tokens are asked for.
         total[:, None] - total → total[:, None] - (total - log_decay)
             What a token has just written is multiplied by its own decay; it is what stood there
             before that fades.
