@@ -178,7 +178,7 @@ check("22.3", latent_output)
 #   `d_r` numbers for all heads. It has `heads`, `d_k` and `d_v` as well.
 # - `"delta"` has `heads`, `groups`, `d_k`, `d_v` and `taps`. Each head keeps a state of d_k by d_v
 #   numbers. A row of its short convolution holds a query and a key of d_k numbers for each group,
-#   and a value of d_v numbers for each head; the last taps − 1 rows are kept.
+#   and a value of d_v numbers for each head. The last `taps` rows are kept, the newest among them.
 #
 # A number of a state has 4 bytes, every other number `size` bytes.
 #
@@ -196,7 +196,7 @@ def cache_bytes(layers, size):
         if kind == "latent":
             return size * (d["d_c"] + d["d_r"]), 0
         if kind == "delta":
-            rows = (taps - 1) * (2 * groups * d_k + heads * d_v)
+            rows = taps * (2 * groups * d_k + heads * d_v)
             return 0, 4 * heads * d_k * d_v + size * rows
         token = size * groups * (d_k + d_v)
         return (token, 0) if kind == "full" else (0, (window - 1) * token)
@@ -257,12 +257,13 @@ check("22.5", route)
 # :label: ex-22-6
 # :nonumber:
 #
-# The state S of a head is a matrix (d_k, d_v), and zero at first. For token t, in this order:
+# The state of a head is a table M, a matrix (d_k, d_v), and zero at first. Vectors are rows. For
+# token t, in this order:
 #
-# 1. S is multiplied by exp(`log_decay[t]`), a number from 0 to 1.
-# 2. With the key k_t = `k[t]`, the state reads r = Sᵀ k_t, and the matrix
-#    `beta[t]` · k_t (v_t − r)ᵀ is added to S.
-# 3. The output is Sᵀ q_t, with `q[t]` and without a scale.
+# 1. M is multiplied by exp(`log_decay[t]`), a number from 0 to 1.
+# 2. With the key k_t = `k[t]`, the table reads r = k_t M. Then `beta[t]` · k_tᵀ (v_t − r) is added
+#    to M, a matrix of d_k by d_v numbers.
+# 3. The output is q_t M, with q_t = `q[t]` and without a scale.
 #
 # `q` and `k` have the shape (T, d_k), `v` the shape (T, d_v), `log_decay` and `beta` the shape
 # (T,); beta is from 0 to 1. Keys need not have length 1.

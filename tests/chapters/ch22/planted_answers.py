@@ -89,7 +89,7 @@ def _cache_by_arrays(layers, size):
             values = (layer["heads"], layer["d_v"])
             if layer["kind"] == "delta":
                 rows = sum(g * d for g, d in [*shapes, values])
-                total += size * (layer["taps"] - 1) * rows
+                total += size * layer["taps"] * rows
                 total += 4 * layer["heads"] * layer["d_k"] * layer["d_v"]
                 continue
             kept = min(T, layer["window"] - 1) if layer["kind"] == "window" else T

@@ -200,21 +200,27 @@ def _configurations() -> Iterator[Case]:
     yield of(LATENT, want=(18, 0), why="A latent of 7 numbers and a rotated key of 2.")
     why = (
         "The state has 6 · 3 · 5 numbers of 4 bytes. A row has 2 · 3 numbers of queries, as many "
-        "of keys and 6 · 5 of values, and 3 rows are kept with 2 bytes a number."
+        "of keys and 6 · 5 of values, and 4 rows are kept with 2 bytes a number."
     )
-    yield of(DELTA, want=(0, 360 + 252), why=why)
-    yield of(DELTA, size=1, want=(0, 360 + 126), why=why)
+    yield of(DELTA, want=(0, 360 + 336), why=why)
+    yield of(DELTA, size=1, want=(0, 360 + 168), why=why)
     yield of(FULL, FULL, LATENT, size=4, want=(2 * 64 + 36, 0), why="Layers are added up.")
     every = (FULL, WINDOW, LATENT, DELTA)
     yield of(*every, *every, size=4, why="Layers are added up.")
     yield of(
         {**WINDOW, "window": 1}, want=(0, 0), why="A window of 1 holds the token itself alone."
     )
-    yield of({**DELTA, "taps": 1}, want=(0, 360), why="A single tap needs no earlier row.")
+    yield of({**DELTA, "taps": 1}, want=(0, 360 + 84), why="One row is kept.")
     yield of(
         {**DELTA, "d_k": 4, "d_v": 4, "heads": 8, "groups": 1, "taps": 2}, {**FULL, "groups": 6}
     )
-    yield of(*[{**FULL, "groups": 8, "heads": 32, "d_k": 128, "d_v": 128}] * 32, want=(131072, 0))
+    wide = {"heads": 32, "groups": 32, "d_k": 128, "d_v": 128}
+    why = "The default sizes of a published class."
+    yield of(*[{"kind": "full", **wide}] * 32, want=(524_288, 0), why=why)
+    yield of(*[{**LATENT, "d_c": 512, "d_r": 64}] * 61, want=(70_272, 0), why=why)
+    delta = {"kind": "delta", **wide, "groups": 16, "taps": 4}
+    full = {"kind": "full", "heads": 16, "groups": 2, "d_k": 256, "d_v": 256}
+    yield of(*[delta, delta, delta, full] * 12, want=(24_576, 77_856_768), why=why)
     rng = np.random.default_rng(8)
     for _ in range(10):
         made = []
@@ -288,18 +294,18 @@ def _configurations() -> Iterator[Case]:
             The states are missing.
         + 4 * states → + size * states
             A number of a state has 4 bytes, whatever the others have.
-        stays += (taps - 1) * row → pass
+        stays += taps * row → pass
             The rows that the short convolution still needs are missing.
-        (taps - 1) * row → taps * row
-            A tap is for the token itself, whose row is new: one row fewer is kept.
-        (taps - 1) * row → row
-            You kept one row; the convolution reads all taps but its own from earlier ones.
-        stays += (taps - 1) * row → pass ;; + 4 * states → + size * states
+        taps * row → (taps - 1) * row
+            You kept one row fewer. The newest row counts among the last taps rows.
+        taps * row → row
+            You kept one row of the convolution; there are as many as taps.
+        stays += taps * row → pass ;; + 4 * states → + size * states
             The rows of the short convolution are missing, and a number of a state has 4 bytes.
-        (w - 1) * G → w * G ;; (taps - 1) * row → taps * row
-            One token too many is kept, in windows and for the convolution: the next token brings
-            its own.
-        stays += (taps - 1) * row → states += (taps - 1) * row
+        (w - 1) * G → w * G ;; taps * row → (taps - 1) * row
+            A window of w keeps w − 1 tokens, and the convolution as many rows as taps: you took the
+            one for the other.
+        stays += taps * row → states += taps * row
             Only the state has 4 bytes a number; the rows of the convolution have `size`.
         2 * G * d_k + H * d_v → G * d_k + H * d_v
             A row of the convolution holds queries, keys and values; you left out queries or keys.
@@ -335,5 +341,5 @@ def cache_bytes(layers: Layers, size: int) -> tuple[int, int]:
         if layer["kind"] == "delta":
             row = 2 * G * d_k + H * d_v
             states += H * d_k * d_v
-            stays += (taps - 1) * row
+            stays += taps * row
     return size * grows, size * stays + 4 * states
