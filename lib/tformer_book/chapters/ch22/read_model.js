@@ -24,7 +24,7 @@ function size(bytes) {
 }
 
 /** How far a bar reaches, on a logarithmic scale, in percent. */
-const reach = (bytes) => 100 * Math.min(1, Math.max(0.01, Math.log(bytes / LEAST) / Math.log(MOST / LEAST)));
+const filled = (bytes) => 100 * Math.min(1, Math.max(0.01, Math.log(bytes / LEAST) / Math.log(MOST / LEAST)));
 
 /** Digits of a difference: two, with a power of ten where it is small. */
 function moved(x) {
@@ -51,7 +51,7 @@ function render({ model, el }) {
     dial("length of a text", range, facts.length),
     h("ul", { class: "tf-reader-bars", "aria-label": "Cache of each model" }, ...shown.map(({ fill, cell, name }) =>
       h("li", {}, h("span", { class: "tf-reader-name" }, name), h("span", { class: "tf-reader-bar", "aria-hidden": "true" }, fill), cell))),
-    h("p", { class: "tf-about" }, "Green: lines that the model adds. Struck out: lines of Llama's, or of the right block, that are gone. Bars: the cache of one text on a logarithmic scale, at the default sizes of the published classes."),
+    h("p", { class: "tf-about" }, "Green: lines that the model adds. Red: a wrong line. Struck out: lines of Llama's, or of the right block, that are gone. Bars: the cache of one text on a logarithmic scale, at the default sizes of the published classes."),
     h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), one = models[now.model], guess = one.guesses[now.guess];
@@ -71,7 +71,7 @@ function render({ model, el }) {
     facts.gone.show(gone, String(gone));
     facts.moved.show(guess ? guess.moved : 0, guess ? moved(guess.moved).replace("by ", "") : "–");
     const text = guess ? `A wrong guess: ${guess.says}. The logits of a small model move ${moved(guess.moved)}.`
-      : added + gone === 0 ? "The plain block: seven lines." : `${one.name} adds ${added} ${added === 1 ? "line" : "lines"} to Llama's seven, and ${gone} of them ${gone === 1 ? "is" : "are"} gone.`;
+      : added + gone === 0 ? "The plain block: seven lines." : `${one.name} adds ${added} ${added === 1 ? "line" : "lines"} to Llama's seven, and takes ${gone || "none"} away.`;
     said.textContent = text;
     range.value = now.length;
     range.setAttribute("aria-valuetext", `${tokens} tokens`);
@@ -79,7 +79,7 @@ function render({ model, el }) {
     models.forEach(({ kept }, i) => {
       if (!bars[i]) return;
       const bytes = cached(kept, tokens);
-      bars[i].fill.style.width = `${reach(bytes)}%`;
+      bars[i].fill.style.width = `${filled(bytes)}%`;
       bars[i].fill.classList.toggle("tf-reader-chosen", i === now.model);
       bars[i].cell.show(bytes, size(bytes));
     });

@@ -138,7 +138,10 @@ class ReadModel(BookWidget):
     def __repr__(self) -> str:
         one = models()[self.model]
         signs = [sign for sign, _ in one["lines"]]
-        lines = f"{signs.count('+')} lines added to Llama's, {signs.count('-')} gone"
+        added = signs.count("+")
+        lines = (
+            f"{added} {'line' if added == 1 else 'lines'} added to Llama's, {signs.count('-')} gone"
+        )
         guess = one["guesses"][self.guess : self.guess + 1] if self.guess >= 0 else []
         said = f'\n"{guess[0]["says"]}": logits move by {_said(guess[0]["moved"])}' if guess else ""
         return f"ReadModel, {one['name']}: {lines}{said}"
