@@ -41,18 +41,27 @@ def qk_norm_rope(norm: str = "rms", gain: str = "pairs") -> str:
     for pairing in ("adjacent", "half"):
         alike = np.repeat(four, 2) if pairing == "adjacent" else np.tile(four, 2)
         gains = {"pairs": alike, "any": rng.normal(size=8), "halves": np.tile(four, 2)}[gain]
-        for parameters in (NormParameters(), NormParameters(gains)):
-            before = ref.rope(function(x, parameters), turns, pairing)
-            behind = function(ref.rope(x, turns, pairing), parameters)
-            require(
-                near(before, behind),
-                f"{pairing} pairs: norm and RoPE differ by {abs(before - behind).max():.3f}",
-            )
-        other = NormParameters(rng.normal(size=8))
-        before = ref.rope(ref.rms_norm(x, other), turns, pairing)
-        behind = ref.rms_norm(ref.rope(x, turns, pairing), other)
-        require(abs(before - behind).max() > 0.01, f"{pairing} pairs: any gain commutes")
-    return "a 2 × 2 identity in symbols; rows of the library in both orders, to 1e-12"
+        behind = _turned(x, pairing)
+        if norm == "layer":
+            behind = behind - behind.mean(axis=-1, keepdims=True)
+        behind = behind / np.sqrt((behind * behind).mean(axis=-1, keepdims=True) + 1e-5)
+        for parameters, by in ((NormParameters(), np.ones(8)), (NormParameters(gains), gains)):
+            off = abs(ref.rope(function(x, parameters), turns, pairing) - behind * by).max()
+            require(off < 1e-12, f"{pairing} pairs: norm and RoPE differ by {off:.3f}")
+        other = rng.normal(size=8)
+        before = ref.rope(ref.rms_norm(x, NormParameters(other)), turns, pairing)
+        require(abs(before - behind * other).max() > 0.01, f"{pairing} pairs: any gain commutes")
+    return "a 2 × 2 identity in symbols; the library's norm, then RoPE, against loops, to 1e-12"
+
+
+def _turned(x: Array, pairing: str) -> Array:
+    """Rows turned by their positions, a pair at a time."""
+    y, n = np.zeros_like(x), x.shape[-1] // 2
+    for t, i in product(range(len(x)), range(n)):
+        a, b = (2 * i, 2 * i + 1) if pairing == "adjacent" else (i, i + n)
+        z = complex(x[t, a], x[t, b]) * np.exp(1j * t * 10000.0 ** (-i / n))
+        y[t, a], y[t, b] = z.real, z.imag
+    return y
 
 
 @claim(
@@ -66,7 +75,7 @@ def qk_norm_rope(norm: str = "rms", gain: str = "pairs") -> str:
     scope="40 permutations and 40 orthogonal matrices, 12 tokens",
 )
 def qk_permutation(keys: bool = True, first: bool = False, same: bool = True) -> str:
-    """Scores as sums over coordinates, of RoPE's results and of their permutations."""
+    """Scores by turning pairs in loops, and by the library's RoPE before a permutation."""
     rng = np.random.default_rng(0)
     turns = ref.sinusoidal(np.arange(12), 8)
     moved = 0.0
@@ -74,7 +83,7 @@ def qk_permutation(keys: bool = True, first: bool = False, same: bool = True) ->
         q, k = rng.normal(size=(2, 12, 8))
         order = rng.permutation(8)
         others = order if same else rng.permutation(8)
-        want = ref.rope(q, turns) @ ref.rope(k, turns).T
+        want = _turned(q, "adjacent") @ _turned(k, "adjacent").T
         early = ref.rope(q[:, order], turns) @ ref.rope(k[:, order], turns).T
         moved = max(moved, abs(early - want).max())
         a, b = ref.rope(q, turns)[:, order], ref.rope(k, turns)[:, others if keys else ...]
