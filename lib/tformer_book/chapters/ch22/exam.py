@@ -96,10 +96,11 @@ def kept(rng: Rng) -> Item:
     groups = "one group" if G == 1 else f"{G} groups"
     return Item(
         statement=rf"""
-A decoder has {n_full + n_local} layers. Each has {H} heads, in {groups} that share keys and
-values. A key or value is {d} numbers wide, and a number has 2 bytes. {n_full} of the layers attend
-to all tokens before. The other {n_local} have a window of {w}: a token attends to itself and to
-the {w - 1} before it. The cache keeps what the next token can attend to besides itself.
+A decoder has {n_full + n_local} layers. Each has {H} heads in {groups}, and the heads of a group
+share keys and values. A key or value is {d} numbers wide, and a number has 2 bytes. {n_full} of the
+layers attend to all tokens before. The other {n_local} have a window of {w}: a token attends to
+itself and to the {w - 1} before it. The cache keeps what the next token can attend to besides
+itself.
 
 **(a)** How many bytes does each further token add, if the text is longer than {w} tokens?
 
