@@ -23,9 +23,11 @@ from tformer.pretrained import PretrainedError
 from tformer.pretrained.families import FAMILIES
 
 BOUND, BOUND_32, BOUND_DELTA_32 = 1e-12, 2e-5, 1e-4
-"""Of the largest logit, in float64, in float32, and in float32 where there is a delta net. Measured:
-3e-14 for Qwen3-Next and 1e-14 or less for the others; in float32 3e-5 for Qwen3-Next, 7e-6 for Kimi
-Linear, whose states add up what each token rounds, and 3e-6 or less for the others."""
+"""Of the largest logit: in float64, in float32, and in float32 where there is a delta net.
+
+Measured 3e-14 for Qwen3-Next and at most 1e-14 for the others; in float32 3e-5 for Qwen3-Next, 7e-6
+for Kimi Linear, which are those with delta nets, and at most 3e-6 for the others.
+"""
 PLAIN = [name for name in NAMES if name != "hrm_text"]
 LOADED: dict[str, Any] = {}
 

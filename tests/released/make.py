@@ -145,7 +145,7 @@ def wide() -> Iterator[None]:
     """Everything in float64, where the published code writes float32 as well."""
     saved = torch.float32, torch.float, torch.Tensor.float
     torch.set_default_dtype(torch.float64)
-    torch.float32 = torch.float = torch.float64  # type: ignore[misc]
+    torch.float32 = torch.float = torch.float64
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     try:
         yield
