@@ -127,9 +127,9 @@ def gated_delta_rule_vjp(
         dlog_t = (dstate * decay * before).sum(axis=-1)
         dlog[..., t, :] = sum_to(dlog[..., t, :], dlog_t)
         dstate = decay * dstate
-    dstate = None if state is None else sum_to(state, dstate)
+    given = None if state is None else sum_to(state, dstate)
     dq, dk, dv, dlog = (sum_to(*pair) for pair in ((q, dq), (k, dk), (v, dv), (log_decay, dlog)))
-    return dq, dk, dv, dlog, sum_to(beta, dbeta), dstate
+    return dq, dk, dv, dlog, sum_to(beta, dbeta), given
 
 
 @recurrence
@@ -265,8 +265,8 @@ def short_convolution_vjp(
         dpadded[..., window, :] += kernel[..., i : i + 1, :] * grad
         dkernel[..., i, :] = (grad * padded[..., window, :]).sum(axis=-2)
     dx, dearlier = dpadded[..., n_taps:, :], dpadded[..., :n_taps, :]
-    dearlier = None if earlier is None else sum_to(earlier, dearlier)
-    return sum_to(x, dx), sum_to(kernel, dkernel), dearlier
+    given = None if earlier is None else sum_to(earlier, dearlier)
+    return sum_to(x, dx), sum_to(kernel, dkernel), given
 
 
 def _padded(x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:

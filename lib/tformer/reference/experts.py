@@ -1,10 +1,13 @@
 """Experts: a router chooses a few feed-forward layers for each token (chapter 22)."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 
 from tformer.layer_configuration import Routing, require_experts
 from tformer.layers import ExpertParameters
+from tformer.parameters import tree_map
 from tformer.reference import activations
 from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
@@ -198,7 +201,7 @@ def mixture_of_experts_vjp(
     dx = np.zeros_like(x)
     dweights = np.zeros(np.broadcast_shapes(grad.shape[:-1], dx.shape[:-1]) + weights.shape[-1:])
     dweights = dweights.astype(x.dtype)
-    grads = {name: None if w is None else np.zeros_like(w) for name, w in vars(p).items()}
+    grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     for e in range(weights.shape[-1]):
         weight = weights[..., e : e + 1]
         chosen = weight != 0
