@@ -199,21 +199,21 @@ def chunked_gated_delta_rule(
 def short_convolution(
     x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute a causal convolution of each channel by itself: its last W values, weighted.
+    """Compute a causal convolution of each channel by itself: its last n_taps values, weighted.
 
     Parameters
     ----------
-    x : (..., T, C) array
-    kernel : (..., W, C) array
-        W taps for each channel; the last is that of the token itself.
-    earlier : (..., W, C) array, optional
-        The last W rows before x, as the call before returned them; zeros if omitted.
+    x : (..., T, d_x) array
+    kernel : (..., n_taps, d_x) array
+        n_taps taps for each channel; the last is that of the token itself.
+    earlier : (..., n_taps, d_x) array, optional
+        The last n_taps rows before x, as the call before returned them; zeros if omitted.
 
     Returns
     -------
-    y : (..., T, C) array
-    earlier_after : (..., W, C) array
-        The last W rows of earlier and x.
+    y : (..., T, d_x) array
+    earlier_after : (..., n_taps, d_x) array
+        The last n_taps rows of earlier and x.
 
     Notes
     -----
@@ -236,20 +236,20 @@ def short_convolution_vjp(
 
     Parameters
     ----------
-    x : (..., T, C) array
-    kernel : (..., W, C) array
-        W taps for each channel; the last is that of the token itself.
-    grad : (..., T, C) array
+    x : (..., T, d_x) array
+    kernel : (..., n_taps, d_x) array
+        n_taps taps for each channel; the last is that of the token itself.
+    grad : (..., T, d_x) array
         Gradient of a loss with respect to y.
-    earlier : (..., W, C) array, optional
-        The last W rows before x; zeros if omitted.
+    earlier : (..., n_taps, d_x) array, optional
+        The last n_taps rows before x; zeros if omitted.
 
     Returns
     -------
-    dx : (..., T, C) array
+    dx : (..., T, d_x) array
         Each gradient has the shape of its argument: broadcast axes are summed over.
-    dkernel : (..., W, C) array
-    dearlier : (..., W, C) array, optional
+    dkernel : (..., n_taps, d_x) array
+    dearlier : (..., n_taps, d_x) array, optional
         None without earlier rows.
 
     Notes
@@ -270,7 +270,7 @@ def short_convolution_vjp(
 
 
 def _padded(x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:
-    """Return x after W earlier rows, which are zeros if there are none."""
+    """Return x after n_taps earlier rows, which are zeros if there are none."""
     if earlier is None:
         earlier = np.zeros((*x.shape[:-2], *kernel.shape[-2:]), x.dtype)
     leading = np.broadcast_shapes(x.shape[:-2], earlier.shape[:-2])
