@@ -127,9 +127,9 @@ def gated_delta_rule_vjp(
         dlog_t = (dstate * decay * before).sum(axis=-1)
         dlog[..., t, :] = sum_to(dlog[..., t, :], dlog_t)
         dstate = decay * dstate
-    dstate = None if state is None else sum_to(state, dstate)
+    given = None if state is None else sum_to(state, dstate)
     dq, dk, dv, dlog = (sum_to(*pair) for pair in ((q, dq), (k, dk), (v, dv), (log_decay, dlog)))
-    return dq, dk, dv, dlog, sum_to(beta, dbeta), dstate
+    return dq, dk, dv, dlog, sum_to(beta, dbeta), given
 
 
 @recurrence
@@ -199,21 +199,21 @@ def chunked_gated_delta_rule(
 def short_convolution(
     x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute a causal convolution of each channel by itself: its last W values, weighted.
+    """Compute a causal convolution of each channel by itself: its last n_taps values, weighted.
 
     Parameters
     ----------
-    x : (..., T, C) array
-    kernel : (..., W, C) array
-        W taps for each channel; the last is that of the token itself.
-    earlier : (..., W, C) array, optional
-        The last W rows before x, as the call before returned them; zeros if omitted.
+    x : (..., T, d_x) array
+    kernel : (..., n_taps, d_x) array
+        n_taps taps for each channel; the last is that of the token itself.
+    earlier : (..., n_taps, d_x) array, optional
+        The last n_taps rows before x, as the call before returned them; zeros if omitted.
 
     Returns
     -------
-    y : (..., T, C) array
-    earlier_after : (..., W, C) array
-        The last W rows of earlier and x.
+    y : (..., T, d_x) array
+    earlier_after : (..., n_taps, d_x) array
+        The last n_taps rows of earlier and x.
 
     Notes
     -----
@@ -236,20 +236,20 @@ def short_convolution_vjp(
 
     Parameters
     ----------
-    x : (..., T, C) array
-    kernel : (..., W, C) array
-        W taps for each channel; the last is that of the token itself.
-    grad : (..., T, C) array
+    x : (..., T, d_x) array
+    kernel : (..., n_taps, d_x) array
+        n_taps taps for each channel; the last is that of the token itself.
+    grad : (..., T, d_x) array
         Gradient of a loss with respect to y.
-    earlier : (..., W, C) array, optional
-        The last W rows before x; zeros if omitted.
+    earlier : (..., n_taps, d_x) array, optional
+        The last n_taps rows before x; zeros if omitted.
 
     Returns
     -------
-    dx : (..., T, C) array
+    dx : (..., T, d_x) array
         Each gradient has the shape of its argument: broadcast axes are summed over.
-    dkernel : (..., W, C) array
-    dearlier : (..., W, C) array, optional
+    dkernel : (..., n_taps, d_x) array
+    dearlier : (..., n_taps, d_x) array, optional
         None without earlier rows.
 
     Notes
@@ -265,12 +265,12 @@ def short_convolution_vjp(
         dpadded[..., window, :] += kernel[..., i : i + 1, :] * grad
         dkernel[..., i, :] = (grad * padded[..., window, :]).sum(axis=-2)
     dx, dearlier = dpadded[..., n_taps:, :], dpadded[..., :n_taps, :]
-    dearlier = None if earlier is None else sum_to(earlier, dearlier)
-    return sum_to(x, dx), sum_to(kernel, dkernel), dearlier
+    given = None if earlier is None else sum_to(earlier, dearlier)
+    return sum_to(x, dx), sum_to(kernel, dkernel), given
 
 
 def _padded(x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:
-    """Return x after W earlier rows, which are zeros if there are none."""
+    """Return x after n_taps earlier rows, which are zeros if there are none."""
     if earlier is None:
         earlier = np.zeros((*x.shape[:-2], *kernel.shape[-2:]), x.dtype)
     leading = np.broadcast_shapes(x.shape[:-2], earlier.shape[:-2])
