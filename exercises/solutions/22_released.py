@@ -43,9 +43,9 @@ hint("22.1")
 # square + `eps`) and multiplied by a gain, coordinate by coordinate.
 #
 # `q` has the shape (H, T, d) and `k` the shape (G, T, d); head h uses the keys of group
-# h // (H / G). All heads share `q_gain` and `k_gain`, of shape (d,). RoPE takes the coordinates
-# (a, b) at the places i and i + d / 2, for i below d / 2, to (a cos − b sin, a sin + b cos), with
-# the angle `angles[t, i]` at position t.
+# h // (H / G), and G divides H. All heads share `q_gain` and `k_gain`, of shape (d,). RoPE takes
+# the coordinates (a, b) at the places i and i + d / 2, for i below d / 2, to (a cos − b sin, a sin
+# + b cos), with the angle `angles[t, i]` at position t.
 #
 # Write `qwen3_scores(q, k, q_gain, k_gain, angles, eps)`. Return the scores of all heads, divided
 # by √d, without mask and softmax: an array (H, T, T) with a row for each query.
@@ -247,8 +247,8 @@ def route(logits, choice_bias, top_k, factor):
 check("22.5", route)
 
 # %% [markdown] exercise="why"
-# A larger bias brings an expert more tokens. Among the same chosen experts it changes no weight, so
-# it can balance their load without entering the output itself.
+# A larger bias brings an expert at least as many tokens. Among the same chosen experts it changes
+# no weight, so it can balance their load without entering the output itself.
 
 # %% [markdown]
 # ## 22.6 A delta step against all at once
@@ -303,11 +303,11 @@ check("22.6", delta_at_once)
 # :label: ex-22-7
 # :nonumber:
 #
-# A head without groups has queries, keys and values `q`, `k`, `v`, all (T, d). As it should be,
-# every query and key is divided by the root of (its mean square + 10⁻⁶) and multiplied by `gain`,
-# (d,). Then RoPE turns both as in exercise 22.1, with `angles` (T, d / 2). Scores are divided by
-# √d. Query t attends to the keys 0 to t and to a learned sink, the number `sink`, as in exercise
-# 22.2. The logits are the output times `head`, a matrix (d, N).
+# A head without groups has queries, keys and values `q`, `k`, `v`, all (T, d), with an even d. As
+# it should be, every query and key is divided by the root of (its mean square + 10⁻⁶) and
+# multiplied by `gain`, (d,). Then RoPE turns both as in exercise 22.1, with `angles` (T, d / 2).
+# Scores are divided by √d. Query t attends to the keys 0 to t and to a learned sink, the number
+# `sink`, as in exercise 22.2. The logits are the output times `head`, a matrix (d, N).
 #
 # You are given `logits`, (T, N), of a program with perhaps one wrong line. Compute the logits of
 # six versions:
@@ -379,8 +379,9 @@ check("22.7", suspects)
 # :nonumber:
 #
 # `config` is a dict, as `json.load` makes it from a config.json: `null` has become None. A key
-# whose value is None counts as if it were not there. `num_hidden_layers` is always there. The kinds
-# of the layers, from the first to the last, come from the first of these rules that applies:
+# whose value is None counts as if it were not there. `num_hidden_layers` is always there, and
+# so are the sizes that are needed. The kinds of the layers, from the first to the last, come from
+# the first of these rules that applies:
 #
 # 1. If there is `layer_types`, it is the list of the kinds.
 # 2. If there is `full_attention_interval`, a number n: the layers n, 2n, 3n, …, counted from 1, are
@@ -390,6 +391,8 @@ check("22.7", suspects)
 # 4. If there is `sliding_window`, and `use_sliding_window` is not False: all are
 #    `"sliding_attention"`.
 # 5. All are `"full_attention"`.
+#
+# (Each published class has some of these rules, and other ones besides.)
 #
 # Positions are 0 to T − 1, and no query attends to later ones. In `"full_attention"` it attends to
 # all others and itself; in `"sliding_attention"` to itself and the `sliding_window` − 1 before it;

@@ -98,6 +98,8 @@ def _heads() -> Iterator[Case]:
             eps is added as it is, and not squared.
         np.sqrt(mean + eps) → np.sqrt(mean)
             eps is missing below the root.
+        np.sqrt(mean + eps) → np.sqrt(mean + 1e-6)
+            You added a number of your own below the root; eps is given, and may be large.
         np.sqrt(mean + eps) → (mean + eps)
             The root is missing: you divided by the mean square.
         np.sqrt(mean + eps) → np.sqrt(np.maximum(mean, eps))
@@ -152,6 +154,8 @@ def _heads() -> Iterator[Case]:
             You masked later positions; the scores of all pairs are asked for, without a mask.
         q @ k.mT / np.sqrt(q.shape[-1]) → reference.softmax(q @ k.mT / np.sqrt(q.shape[-1]))
             You return weights; the scores before softmax are asked for.
+        np.repeat(k, len(q) // len(k), axis=0) → k.mean(axis=0, keepdims=True)
+            You averaged the keys of all groups; each head uses those of one group.
         np.repeat(k, len(q) // len(k), axis=0) → k
             There may be fewer groups than heads: each group serves H / G neighbouring heads.
         return q @ k.mT → return k @ q.mT

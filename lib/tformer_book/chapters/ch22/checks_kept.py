@@ -163,6 +163,12 @@ def _small_memory() -> Any:
             The weights of all heads together add up to one; they should in each head.
         np.exp(scores - scores.max(axis=-1, keepdims=True)) → np.exp(scores)
             Large scores overflow: measure them from the largest of their row.
+        np.sqrt(d_k + d_r) → np.sqrt(len(q) * (d_k + d_r))
+            You scaled by the width of all heads together; a product runs over one head.
+        plain = → upto = np.tri(q.shape[1], len(latents), len(latents) - q.shape[1]) > 0 ; plain =
+        plain + turned → np.where(upto, plain + turned, -1e9)
+            You took the queries for the last tokens of the text and masked those behind each. Here
+            every query attends to all S tokens.
         plain + turned → np.where(np.tri(*plain.shape[1:]) > 0, plain + turned, -1e9)
             You masked later tokens. Here each query attends to all that are in the cache.
     """,
@@ -263,6 +269,8 @@ def _configurations() -> Iterator[Case]:
             A window holds the token itself, which brings its own key: one token fewer is kept.
         (w - 1) * G * (d_k + d_v) → G * (d_k + d_v)
             The width of the window is missing: so many tokens are kept, but one.
+        (w - 1) * G * (d_k + d_v) → (w - 1) * G * d_k
+            You counted the keys of a window and not its values.
         stays += (w - 1) * G * (d_k + d_v) → pass
             Layers with a window keep something too: the tokens that the next one can attend to.
         (w - 1) * G * (d_k + d_v) → (w - 1) * H * (d_k + d_v)
@@ -288,6 +296,8 @@ def _configurations() -> Iterator[Case]:
             You counted a state for each group; each head has its own, as its values differ.
         states += H * d_k * d_v → states += H * (d_k + d_v)
             A state is a matrix of d_k by d_v numbers; you added the two.
+        states += H * d_k * d_v → states += H * d_k * d_k
+            You counted a square state; its rows belong to the key, its columns to the value.
         states += H * d_k * d_v → states += d_k * d_v
             You counted one state in a layer; each head has its own.
         states += H * d_k * d_v → pass

@@ -87,6 +87,8 @@ def _routed() -> Iterator[Case]:
             Your scores are a softmax over all experts. Here each score is a sigmoid of its own.
         np.where(chosen, scores, 0.0) → np.where(chosen, np.exp(logits), 0.0)
             Your weights are a softmax over the chosen logits; they are sigmoids over their sum.
+        biased = scores + choice_bias → biased = scores / scores.sum(-1)[:, None] + choice_bias
+            You divided the scores by their sum before you added the bias.
         np.where(chosen, scores, 0.0) → np.where(chosen, logits, 0.0)
             You weighed by the logits themselves.
         np.where(chosen, scores, 0.0) → np.where(chosen, np.exp(scores), 0.0)
@@ -180,6 +182,15 @@ def _ruled() -> Iterator[Any]:
     yield _check_steps
 
 
+def _logarithms_as_decays(q: Array, k: Array, v: Array, log_decay: Array, beta: Array) -> Array:
+    state, outputs = np.zeros((k.shape[1], v.shape[1])), []
+    for t in range(len(q)):
+        state = state * log_decay[t]
+        state = state + beta[t] * np.outer(k[t], v[t] - k[t] @ state)
+        outputs.append(q[t] @ state)
+    return np.array(outputs)
+
+
 def _check_steps(f: Answer) -> None:
     few, many = (f.steps(**_of_length(T)) for T in (8, 128))
     if many > 1.5 * few + 100:
@@ -215,6 +226,11 @@ def _of_length(T: int) -> dict[str, Array]:
         "softmax, with weights D (q_t · k_s) for s ≤ t, and values U.",
     ),
     cases=_ruled,
+    mutants={
+        "You multiplied by the logarithm of the decay; it is its exponential that multiplies.": (
+            _logarithms_as_decays
+        )
+    },
     otherwise="Decay, read with the key, write the difference times the step, read with the query.",
     slips="""
         np.linalg.solve(np.eye(len(q)) + read, step * v) → step * v
