@@ -107,29 +107,37 @@ def gated_delta_rule_vjp(
     states = _states(q, k, v, log_decay, beta, state)
     leading = np.broadcast_shapes(states.shape[:-3], grad.shape[:-2])
     states = np.broadcast_to(states, (*leading, *states.shape[-3:]))
-    parts = (q, k, v, log_decay, grad)
-    q_, k_, v_, log_, grad_ = (np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in parts)
-    beta_ = np.broadcast_to(beta, (*leading, beta.shape[-1]))
-    dq, dk, dv, dlog, dbeta = (np.zeros_like(x) for x in (q_, k_, v_, log_, beta_))
+    parts = (q, k, v, log_decay, grad, beta[..., np.newaxis])
+    rows = [np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in parts]
+    dq, dk, dv, dlog, _, dbeta = grads = [np.zeros_like(x) for x in rows]
     dstate = np.zeros_like(states[..., 0, :, :])
     for t in reversed(range(q.shape[-2])):
-        before, after = states[..., t, :, :], states[..., t + 1, :, :]
-        k_t, beta_t = k_[..., t, :], beta_[..., t, np.newaxis]
-        decay = np.exp(log_[..., t, :])[..., np.newaxis]
-        wrong = v_[..., t, :] - _read(k_t, decay * before)
-        dq[..., t, :] = _read(grad_[..., t, :], after.mT)
-        dstate = dstate + _outer(q_[..., t, :], grad_[..., t, :])
-        dwrong = beta_t * _read(k_t, dstate)
-        dbeta[..., t] = (_read(k_t, dstate) * wrong).sum(axis=-1)
-        dv[..., t, :] = dwrong
-        dk[..., t, :] = beta_t * _read(wrong, dstate.mT) - _read(dwrong, (decay * before).mT)
-        dstate = dstate - _outer(k_t, dwrong)
-        dlog_t = (dstate * decay * before).sum(axis=-1)
-        dlog[..., t, :] = sum_to(dlog[..., t, :], dlog_t)
-        dstate = decay * dstate
+        around = states[..., t, :, :], states[..., t + 1, :, :]
+        found, dstate = _step_vjp([x[..., t, :] for x in rows], *around, dstate)
+        for grad_of, one in zip(grads, found, strict=True):
+            grad_of[..., t, :] = one
     given = None if state is None else sum_to(state, dstate)
     dq, dk, dv, dlog = (sum_to(*pair) for pair in ((q, dq), (k, dk), (v, dv), (log_decay, dlog)))
-    return dq, dk, dv, dlog, sum_to(beta, dbeta), given
+    return dq, dk, dv, dlog, sum_to(beta, dbeta[..., 0]), given
+
+
+def _step_vjp(
+    rows: list[np.ndarray], before: np.ndarray, after: np.ndarray, dstate: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the gradients of one token's rows, and of the state before it."""
+    q, k, v, log_decay, grad, beta = rows
+    decay = np.exp(log_decay)[..., np.newaxis]
+    decayed = decay * before
+    wrong = v - _read(k, decayed)
+    dstate = dstate + _outer(q, grad)
+    corrected = _read(k, dstate)
+    dv = beta * corrected
+    dk = beta * _read(wrong, dstate.mT) - _read(dv, decayed.mT)
+    dbeta = (corrected * wrong).sum(axis=-1, keepdims=True)
+    dstate = dstate - _outer(k, dv)
+    dlog_decay = sum_to(log_decay, (dstate * decayed).sum(axis=-1))
+    found = [_read(grad, after.mT), dk, dv, dlog_decay, np.zeros_like(grad), dbeta]
+    return found, decay * dstate
 
 
 @recurrence
