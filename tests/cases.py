@@ -51,7 +51,7 @@ SIZES = {
     "H": 2,
     "d_ff": 3,
     "n_ctx": 5,
-    **{"E": 4, "d_e": 3, "d_c": 3, "d_q": 2, "d_r": 2, "W": 3, "C": 4},
+    **{"n_experts": 4, "d_e": 3, "d_c": 3, "d_q": 2, "d_r": 2, "n_taps": 3, "d_x": 4},
 }
 """Where there are groups, H is the number of heads in each."""
 LONG = {"T": 17, "S": 19, "d_k": 3, "d_v": 6}
@@ -98,7 +98,7 @@ def _layered(x: Sizes) -> Sizes:
     whole = _whole(x)
     same = dict.fromkeys(("d_c", "d_q"), whole["d_model"])
     same["d_k"] = max(whole["d_k"], 2)
-    return whole | same | {"d_r": x["d_r"] // 2 * 2, "E": max(4, x["E"] // 2 * 2)}
+    return whole | same | {"d_r": x["d_r"] // 2 * 2, "n_experts": max(4, x["n_experts"] // 2 * 2)}
 
 
 SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
@@ -109,12 +109,15 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), lambda x: {"N": max(x["N"], 4)}),
     **dict.fromkeys((*BLOCKS, *MODELS, *UNEMBED, "logit_lens", "head_outputs"), _whole),
     **dict.fromkeys(
-        ("top_k_routing", "top_k_routing_vjp"), lambda x: {"E": max(4, x["E"] // 2 * 2)}
+        ("top_k_routing", "top_k_routing_vjp"),
+        lambda x: {"n_experts": max(4, x["n_experts"] // 2 * 2)},
     ),
-    **dict.fromkeys(("balancing_loss", "balancing_loss_vjp"), lambda x: {"E": max(2, x["E"])}),
+    **dict.fromkeys(
+        ("balancing_loss", "balancing_loss_vjp"), lambda x: {"n_experts": max(2, x["n_experts"])}
+    ),
     **dict.fromkeys(SINKS, _grouped),
-    **dict.fromkeys(CONVOLUTION, lambda x: {"W": max(1, x["W"])}),
-    **dict.fromkeys(MIXTURE, lambda x: {"E": max(1, x["E"])}),
+    **dict.fromkeys(CONVOLUTION, lambda x: {"n_taps": max(1, x["n_taps"])}),
+    **dict.fromkeys(MIXTURE, lambda x: {"n_experts": max(1, x["n_experts"])}),
     **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET, *LAYERS), _layered),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(

@@ -21,11 +21,13 @@ from tformer.models.layered import cached_layered_decoder, layered_decoder
 from tformer.parameters import NormParameters, leaves, named_leaves, tree_map
 from tformer.pretrained import PretrainedError
 from tformer.pretrained.families import FAMILIES
-from tformer.pretrained.families.arrays import LAYER
 
-BOUNDS = {np.float64: 1e-12, np.float32: 1e-4}
-"""Of the largest logit. Measured: 3e-14 and 3e-5 for Qwen3-Next, whose delta net divides by small
-lengths of keys and multiplies its error at every token; 2e-14 and 8e-6 for the others."""
+BOUND, BOUND_32, BOUND_DELTA_32 = 1e-12, 2e-5, 1e-4
+"""Of the largest logit: in float64, in float32, and in float32 where there is a delta net.
+
+Measured 3e-14 for Qwen3-Next and at most 1e-14 for the others; in float32 3e-5 for Qwen3-Next, 7e-6
+for Kimi Linear, which are those with delta nets, and at most 3e-6 for the others.
+"""
 PLAIN = [name for name in NAMES if name != "hrm_text"]
 LOADED: dict[str, Any] = {}
 
@@ -44,7 +46,7 @@ def cast(parameters: Any, library: Any, dtype: Any) -> Any:
     return arrays if library is reference else tree_map(torch.from_numpy, arrays)
 
 
-def assert_equal(found: Any, expected: Any, bound: float = 1e-12) -> None:
+def assert_equal(found: Any, expected: Any, bound: float = BOUND) -> None:
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.shape == expected.shape
     assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
@@ -60,7 +62,11 @@ def test_logits_equal_those_of_the_published_class(library: Any, name: str) -> N
     parameters, configuration = loaded(name)
     tokens = np.array(fixture(name)["tokens"])
     given = tokens if library is reference else torch.from_numpy(tokens)
-    for dtype, bound in BOUNDS.items():
+    has_state = any(layer.delta is not None for layer in parameters.layers)
+    for dtype, bound in (
+        (np.float64, BOUND),
+        (np.float32, BOUND_DELTA_32 if has_state else BOUND_32),
+    ):
         logits = layered_decoder(given, cast(parameters, library, dtype), configuration)
         assert np.asarray(logits).dtype == dtype
         assert_equal(logits, fixture(name)["logits"], bound)
@@ -139,7 +145,7 @@ def test_the_stacks_of_hrm_text_give_its_logits() -> None:
             low = applied("L", low + high)
         high = applied("H", high + low)
     assert_equal(high @ parameters.unembedding, found["logits"])
-    with pytest.raises(PretrainedError, match="H_cycles"):
+    with pytest.raises(PretrainedError, match="no H_cycles, which is not understood"):
         layers_from_state_dict(found["config"], arrays_of(found))
 
 
@@ -264,14 +270,11 @@ def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPa
         ("gemma2", {"adds_one": False}),
         ("cohere2", {"positionless": ()}),
         ("gpt_oss", {"fixed": {"activation": "clipped_swiglu"}}),
-        ("lfm3", {"names": swapped("lfm3", "convolution.w_before", "convolution.w_in")}),
+        ("lfm3", {"names": swapped("lfm3", "convolution.w_before", "convolution.w_after")}),
     ):
         monkeypatch.setitem(FAMILIES, name, replace(FAMILIES[name], **change))
         found = layers_from_state_dict(fixture(name)["config"], arrays_of(fixture(name)))
         logits = layered_decoder(np.array(fixture(name)["tokens"]), *found)
-        if name == "lfm3":  # the two are multiplied, and each may be either
-            assert_equal(logits, fixture(name)["logits"])
-            continue
         with pytest.raises(AssertionError):
             assert_equal(logits, fixture(name)["logits"], 1e-3)
 
@@ -314,4 +317,3 @@ def test_a_fixture_is_what_the_published_class_gives() -> None:
     found, stored = make.made("gpt_oss"), fixture("gpt_oss")
     assert_equal(found.pop("logits"), stored["logits"], 1e-13)
     assert found == {key: x for key, x in stored.items() if key != "logits"}
-    assert LAYER.fullmatch("model.layers.0.x") is not None

@@ -108,10 +108,10 @@ class DeltaNetParameters:
     w_q : (G, d_model, d_k) array
     w_k : (G, d_model, d_k) array
     w_v : (H, d_model, d_v) array
-    kernel_q : (G, W, d_k) array
-        Short convolution over the queries: W taps, the last is that of the token itself.
-    kernel_k : (G, W, d_k) array
-    kernel_v : (H, W, d_v) array
+    kernel_q : (G, n_taps, d_k) array
+        Short convolution over the queries: n_taps taps, the last is that of the token itself.
+    kernel_k : (G, n_taps, d_k) array
+    kernel_v : (H, n_taps, d_v) array
     w_beta : (d_model, H) array
         From hidden states to the step size β, before the sigmoid.
     log_rate : (H,) array
@@ -150,7 +150,7 @@ class DeltaNetParameters:
 
 @tree
 class ConvolutionParameters:
-    """A gated short convolution: each coordinate mixes its last W values, between two gates.
+    """A gated short convolution: each coordinate mixes its last n_taps values, between two gates.
 
     Parameters
     ----------
@@ -160,8 +160,8 @@ class ConvolutionParameters:
         To the gate behind it.
     w_in : (d_model, d_model) array
         To what is convolved.
-    kernel : (W, d_model) array
-        W taps; the last is that of the token itself.
+    kernel : (n_taps, d_model) array
+        n_taps taps; the last is that of the token itself.
     w_out : (d_model, d_model) array
     """
 
@@ -178,18 +178,18 @@ class ExpertParameters:
 
     Parameters
     ----------
-    w_router : (d_model, E) array
+    w_router : (d_model, n_experts) array
         From hidden states to the router's logits.
-    w_in : (E, d_model, d_e) array
-    w_gate : (E, d_model, d_e) array
-    w_out : (E, d_e, d_model) array
-    b_router : (E,) array, optional
+    w_in : (n_experts, d_model, d_e) array
+    w_gate : (n_experts, d_model, d_e) array
+    w_out : (n_experts, d_e, d_model) array
+    b_router : (n_experts,) array, optional
         Added to the router's logits.
-    choice_bias : (E,) array, optional
+    choice_bias : (n_experts,) array, optional
         Added to the scores for the choice of experts only, not to their weights.
-    b_in : (E, d_e) array, optional
-    b_gate : (E, d_e) array, optional
-    b_out : (E, d_model) array, optional
+    b_in : (n_experts, d_e) array, optional
+    b_gate : (n_experts, d_e) array, optional
+    b_out : (n_experts, d_model) array, optional
     w_shared_gate : (d_model,) array, optional
         From hidden states to the gate of the shared expert, before the sigmoid; the shared expert
         is the layer's dense feed-forward part.
@@ -294,11 +294,11 @@ class DeltaNetCache:
     ----------
     state : (..., H, d_k, d_v) real array
         In float32 at least.
-    q : (..., G, W, d_k) array
-        The last W - 1 projected queries before the convolution, after zeros; the first row is
+    q : (..., G, n_taps, d_k) array
+        The last n_taps - 1 projected queries before the convolution, after zeros; the first row is
         not used.
-    k : (..., G, W, d_k) array
-    v : (..., H, W, d_v) array
+    k : (..., G, n_taps, d_k) array
+    v : (..., H, n_taps, d_v) array
     """
 
     state: Any
@@ -313,8 +313,8 @@ class ConvolutionCache:
 
     Parameters
     ----------
-    x : (..., W, C) array
-        The last W - 1 rows, after zeros; the first row is not used.
+    x : (..., n_taps, d_x) array
+        The last n_taps - 1 rows, after zeros; the first row is not used.
     """
 
     x: Any

@@ -145,7 +145,7 @@ def wide() -> Iterator[None]:
     """Everything in float64, where the published code writes float32 as well."""
     saved = torch.float32, torch.float, torch.Tensor.float
     torch.set_default_dtype(torch.float64)
-    torch.float32 = torch.float = torch.float64  # type: ignore[misc, assignment]
+    torch.float32 = torch.float = torch.float64
     torch.Tensor.float = torch.Tensor.double  # type: ignore[method-assign]
     try:
         yield
@@ -192,7 +192,7 @@ def made(name: str) -> dict[str, Any]:
 
 def cached_numbers(model: Any, n_tokens: int) -> int:
     """All numbers that the published cache holds after n tokens, each storage once."""
-    tokens = torch.arange(n_tokens)[None] % SMALL["vocab_size"]
+    tokens = torch.arange(n_tokens)[None]  # fewer than the vocabulary has
     cache = model(input_ids=tokens[:, :-1], use_cache=True).cache
     cache = model(input_ids=tokens[:, -1:], cache=cache, use_cache=True).cache
     found: dict[int, int] = {}

@@ -1,6 +1,7 @@
 """The gated delta net and the gated short convolution as mixers of a layer (chapter 22)."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ __all__ = ["delta_net", "delta_net_vjp", "gated_convolution", "gated_convolution
 
 UNIT_EPS = 1e-6
 """As in the definition."""
-GATES = {"sigmoid": torch.sigmoid, "silu": silu}
+GATES: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "silu": silu}
 
 
 @twin
@@ -61,7 +62,7 @@ def cached_delta_net(
 ) -> tuple[Tensor, DeltaNetCache]:
     """Apply a gated delta net to the tokens after those in the cache; also return the new cache."""
     p, c, x = parameters, configuration, _tokens_only(x, valid)
-    x_H, size, found, tails = x.unsqueeze(-3), p.w_v.shape[0] // p.w_q.shape[0], {}, []
+    x_H, size, found, tails = x.unsqueeze(-3), p.w_v.shape[0] // p.w_q.shape[0], {}, list[Tensor]()
     for name in "qkv":
         earlier = None if cache is None else getattr(cache, name)
         rows, kernel = x_H @ getattr(p, f"w_{name}"), getattr(p, f"kernel_{name}")

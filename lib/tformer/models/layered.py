@@ -11,7 +11,7 @@ import numpy as np
 
 from tformer import reference
 from tformer.layer_configuration import LayeredConfiguration
-from tformer.layers import LayerCache, LayeredParameters
+from tformer.layers import LayerCache, LayeredParameters, LayerParameters
 from tformer.parameters import ModelParameters, tree_map
 
 __all__ = ["cached_layered_decoder", "layered_decoder", "layered_decoder_vjp"]
@@ -168,7 +168,7 @@ def layered_decoder_vjp(
     if p.norm is not None:
         vjps = {"rms": reference.rms_norm_vjp, "layer": reference.layer_norm_vjp}
         dnormed, dnorm = vjps[c.norm](last, p.norm, dnormed, c.eps)
-    dlayers = []
+    dlayers = list[LayerParameters]()
     for one, choices in zip(reversed(p.layers), reversed(c.layers), strict=True):
         dnormed, dlayer = reference.layer_vjp(hidden.pop(), one, choices, dnormed, *options)
         dlayers.insert(0, dlayer)

@@ -1,6 +1,7 @@
 """The gated delta net and the gated short convolution as mixers of a layer (chapter 22)."""
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -94,46 +95,74 @@ def delta_net_vjp(
     -----
     Equation eq-delta-net-vjp; the derivatives of [yang2025], section 3.4.
     """
-    p, c, grads, given = parameters, configuration, dict[str, np.ndarray | None](), x
-    x = _tokens_only(x, valid)
-    x_H, size = x[..., np.newaxis, :, :], p.w_v.shape[0] // p.w_q.shape[0]
+    p, c, grads = parameters, configuration, dict[str, Any]()
+    inputs = _tokens_only(x, valid)
+    x_H, size = inputs[..., np.newaxis, :, :], p.w_v.shape[0] // p.w_q.shape[0]
     q, k, v, raw = _qkv(x_H, p, None)
-    repeated = [np.repeat(part, size, axis=-3) for part in (q, k)]
-    source, raw_decay, log_decay = _log_decay(x, p)
-    beta = expit(np.swapaxes(x @ p.w_beta, -1, -2))
     scale = 1 / math.sqrt(max(q.shape[-1], 1))
-    y = gated_delta_rule(scale * repeated[0], repeated[1], v, log_decay, beta)[0]
-    gate_source, gate = _gate(x, p)
-    active, active_vjp = GATES[c.gate]
+    q_H, k_H = scale * np.repeat(q, size, axis=-3), np.repeat(k, size, axis=-3)
+    log_decay, beta = _log_decay(inputs, p)[2], _beta(inputs, p)
+    y = gated_delta_rule(q_H, k_H, v, log_decay, beta)[0]
+    dy, dx = _output_vjp(inputs, y, p, c, grad, grads)
+    dq, dk, dv, dlog, dbeta, _ = gated_delta_rule_vjp(q_H, k_H, v, log_decay, beta, dy)
+    dx = dx + _decay_vjp(inputs, p, dlog, grads)
+    dlogit = np.swapaxes(dbeta * beta * (1 - beta), -1, -2)
+    dx_beta, grads["w_beta"], _ = linear_vjp(inputs, p.w_beta, None, dlogit)
+    dx = dx + dx_beta
+    dq, dk = (_of_groups(one, q.shape[-3]) for one in (scale * dq, dk))
+    for name, unit, drow in (("q", q, dq), ("k", k, dk), ("v", None, dv)):
+        dx = dx + _convolved_vjp(name, x_H, p, raw[name], unit, drow, grads)
+    return sum_to(x, _tokens_only(dx, valid)), DeltaNetParameters(**grads)
+
+
+def _output_vjp(
+    x: np.ndarray,
+    y: np.ndarray,
+    p: DeltaNetParameters,
+    c: LayerConfiguration,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of what the rule gave and of x, for norm, gate and w_o."""
+    (source, gate), (active, active_vjp) = _gate(x, p), GATES[c.gate]
     normed = rms_norm(y, NormParameters(p.gain), c.eps)
     dout, grads["w_o"] = _rows_vjp(normed * active(gate), p.w_o, grad[..., np.newaxis, :, :])
     dy, dnorm = rms_norm_vjp(y, NormParameters(p.gain), dout * active(gate), c.eps)
     grads["gain"] = dnorm.gain
     dgate = active_vjp(gate, dout * normed)
-    dx_gate, grads["w_gate"] = _rows_vjp(gate_source[..., np.newaxis, :, :], p.w_gate, dgate)
-    found = gated_delta_rule_vjp(scale * repeated[0], repeated[1], v, log_decay, beta, dy)
-    dq, dk, dv, dlog, dbeta, _ = found
-    dx = _source_vjp(x, p.w_gate_down, dx_gate[..., 0, :, :], grads, "w_gate_down")
-    slope = -np.exp(p.log_rate)[:, np.newaxis, np.newaxis]
+    dsource, grads["w_gate"] = _rows_vjp(source[..., np.newaxis, :, :], p.w_gate, dgate)
+    return dy, _source_vjp(x, p.w_gate_down, dsource[..., 0, :, :], grads, "w_gate_down")
+
+
+def _decay_vjp(
+    x: np.ndarray, p: DeltaNetParameters, dlog: np.ndarray, grads: dict[str, Any]
+) -> np.ndarray:
+    """Return the gradient of x through the decays."""
+    source, raw, log_decay = _log_decay(x, p)
     grads["log_rate"] = sum_to(p.log_rate, (dlog * log_decay).sum(axis=(-1, -2)))
-    draw = dlog * slope * expit(raw_decay)
+    draw = -np.exp(p.log_rate)[:, np.newaxis, np.newaxis] * dlog * expit(raw)
     grads["b_decay"] = sum_to(p.b_decay, draw.sum(axis=-2))
     dsource, grads["w_decay"] = _rows_vjp(source[..., np.newaxis, :, :], p.w_decay, draw)
-    dx = dx + _source_vjp(x, p.w_decay_down, dsource[..., 0, :, :], grads, "w_decay_down")
-    dlogit = np.swapaxes(dbeta * beta * (1 - beta), -1, -2)
-    dx_beta, grads["w_beta"], _ = linear_vjp(x, p.w_beta, None, dlogit)
-    dx = dx + dx_beta
-    for name, part, dpart in (("q", q, scale * dq), ("k", k, dk), ("v", v, dv)):
-        w, kernel = getattr(p, f"w_{name}"), getattr(p, f"kernel_{name}")
-        rows, convolved = raw[name]
-        if name != "v":
-            dpart = _of_groups(dpart, part.shape[-3])
-            dpart = _unit_vjp(silu(convolved), part, dpart)
-        dconvolved = silu_vjp(convolved, dpart)
-        drows, grads[f"kernel_{name}"], _ = short_convolution_vjp(rows, kernel, dconvolved)
-        dx_part, grads[f"w_{name}"] = _rows_vjp(x_H, w, drows)
-        dx = dx + dx_part[..., 0, :, :]
-    return sum_to(given, _tokens_only(dx, valid)), DeltaNetParameters(**grads)
+    return _source_vjp(x, p.w_decay_down, dsource[..., 0, :, :], grads, "w_decay_down")
+
+
+def _convolved_vjp(
+    name: str,
+    x_H: np.ndarray,
+    p: DeltaNetParameters,
+    raw: tuple[np.ndarray, ...],
+    unit: np.ndarray | None,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> np.ndarray:
+    """Return the gradient of x through queries, keys or values; `unit` are those of norm 1."""
+    w, kernel, (rows, convolved) = getattr(p, f"w_{name}"), getattr(p, f"kernel_{name}"), raw
+    if unit is not None:
+        grad = _unit_vjp(silu(convolved), unit, grad)
+    dconvolved = silu_vjp(convolved, grad)
+    drows, grads[f"kernel_{name}"], _ = short_convolution_vjp(rows, kernel, dconvolved)
+    dx_H, grads[f"w_{name}"] = _rows_vjp(x_H, w, drows)
+    return dx_H[..., 0, :, :]
 
 
 def cached_delta_net(
@@ -149,7 +178,7 @@ def cached_delta_net(
     size = p.w_v.shape[0] // p.w_q.shape[0]
     q, k, v, raw = _qkv(x[..., np.newaxis, :, :], p, cache)
     q, k = (np.repeat(part, size, axis=-3) for part in (q, k))
-    beta = expit(np.swapaxes(x @ p.w_beta, -1, -2))
+    beta = _beta(x, p)
     q = q / math.sqrt(max(q.shape[-1], 1))
     state = None if cache is None else cache.state
     y, state = gated_delta_rule(q, k, v, _log_decay(x, p)[2], beta, state)
@@ -275,6 +304,11 @@ def _unit_vjp(x: np.ndarray, unit: np.ndarray, grad: np.ndarray) -> np.ndarray:
     return (grad - unit * (grad * unit).sum(axis=-1, keepdims=True)) / _size(x)
 
 
+def _beta(x: np.ndarray, p: DeltaNetParameters) -> np.ndarray:
+    """Return the step sizes (..., H, T)."""
+    return expit(np.swapaxes(x @ p.w_beta, -1, -2))
+
+
 def _log_decay(x: np.ndarray, p: DeltaNetParameters) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return what decays are computed from, the logits of the decays, and their logarithms."""
     source = x if p.w_decay_down is None else x @ p.w_decay_down
@@ -293,7 +327,7 @@ def _source_vjp(
     x: np.ndarray,
     w: np.ndarray | None,
     grad: np.ndarray,
-    grads: dict[str, np.ndarray | None],
+    grads: dict[str, Any],
     name: str,
 ) -> np.ndarray:
     """Return the gradient of x through a projection that may be left out; keep that of w."""

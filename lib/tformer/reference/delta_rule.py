@@ -107,29 +107,37 @@ def gated_delta_rule_vjp(
     states = _states(q, k, v, log_decay, beta, state)
     leading = np.broadcast_shapes(states.shape[:-3], grad.shape[:-2])
     states = np.broadcast_to(states, (*leading, *states.shape[-3:]))
-    parts = (q, k, v, log_decay, grad)
-    q_, k_, v_, log_, grad_ = (np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in parts)
-    beta_ = np.broadcast_to(beta, (*leading, beta.shape[-1]))
-    dq, dk, dv, dlog, dbeta = (np.zeros_like(x) for x in (q_, k_, v_, log_, beta_))
+    parts = (q, k, v, log_decay, grad, beta[..., np.newaxis])
+    rows = [np.broadcast_to(x, (*leading, *x.shape[-2:])) for x in parts]
+    dq, dk, dv, dlog, _, dbeta = grads = [np.zeros_like(x) for x in rows]
     dstate = np.zeros_like(states[..., 0, :, :])
     for t in reversed(range(q.shape[-2])):
-        before, after = states[..., t, :, :], states[..., t + 1, :, :]
-        k_t, beta_t = k_[..., t, :], beta_[..., t, np.newaxis]
-        decay = np.exp(log_[..., t, :])[..., np.newaxis]
-        wrong = v_[..., t, :] - _read(k_t, decay * before)
-        dq[..., t, :] = _read(grad_[..., t, :], after.mT)
-        dstate = dstate + _outer(q_[..., t, :], grad_[..., t, :])
-        dwrong = beta_t * _read(k_t, dstate)
-        dbeta[..., t] = (_read(k_t, dstate) * wrong).sum(axis=-1)
-        dv[..., t, :] = dwrong
-        dk[..., t, :] = beta_t * _read(wrong, dstate.mT) - _read(dwrong, (decay * before).mT)
-        dstate = dstate - _outer(k_t, dwrong)
-        dlog_t = (dstate * decay * before).sum(axis=-1)
-        dlog[..., t, :] = sum_to(dlog[..., t, :], dlog_t)
-        dstate = decay * dstate
-    dstate = None if state is None else sum_to(state, dstate)
+        around = states[..., t, :, :], states[..., t + 1, :, :]
+        found, dstate = _step_vjp([x[..., t, :] for x in rows], *around, dstate)
+        for grad_of, one in zip(grads, found, strict=True):
+            grad_of[..., t, :] = one
+    given = None if state is None else sum_to(state, dstate)
     dq, dk, dv, dlog = (sum_to(*pair) for pair in ((q, dq), (k, dk), (v, dv), (log_decay, dlog)))
-    return dq, dk, dv, dlog, sum_to(beta, dbeta), dstate
+    return dq, dk, dv, dlog, sum_to(beta, dbeta[..., 0]), given
+
+
+def _step_vjp(
+    rows: list[np.ndarray], before: np.ndarray, after: np.ndarray, dstate: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return the gradients of one token's rows, and of the state before it."""
+    q, k, v, log_decay, grad, beta = rows
+    decay = np.exp(log_decay)[..., np.newaxis]
+    decayed = decay * before
+    wrong = v - _read(k, decayed)
+    dstate = dstate + _outer(q, grad)
+    corrected = _read(k, dstate)
+    dv = beta * corrected
+    dk = beta * _read(wrong, dstate.mT) - _read(dv, decayed.mT)
+    dbeta = (corrected * wrong).sum(axis=-1, keepdims=True)
+    dstate = dstate - _outer(k, dv)
+    dlog_decay = sum_to(log_decay, (dstate * decayed).sum(axis=-1))
+    found = [_read(grad, after.mT), dk, dv, dlog_decay, np.zeros_like(grad), dbeta]
+    return found, decay * dstate
 
 
 @recurrence
@@ -199,21 +207,21 @@ def chunked_gated_delta_rule(
 def short_convolution(
     x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute a causal convolution of each channel by itself: its last W values, weighted.
+    """Compute a causal convolution of each channel by itself: its last n_taps values, weighted.
 
     Parameters
     ----------
-    x : (..., T, C) array
-    kernel : (..., W, C) array
-        W taps for each channel; the last is that of the token itself.
-    earlier : (..., W, C) array, optional
-        The last W rows before x, as the call before returned them; zeros if omitted.
+    x : (..., T, d_x) array
+    kernel : (..., n_taps, d_x) array
+        n_taps taps for each channel; the last is that of the token itself.
+    earlier : (..., n_taps, d_x) array, optional
+        The last n_taps rows before x, as the call before returned them; zeros if omitted.
 
     Returns
     -------
-    y : (..., T, C) array
-    earlier_after : (..., W, C) array
-        The last W rows of earlier and x.
+    y : (..., T, d_x) array
+    earlier_after : (..., n_taps, d_x) array
+        The last n_taps rows of earlier and x.
 
     Notes
     -----
@@ -236,20 +244,20 @@ def short_convolution_vjp(
 
     Parameters
     ----------
-    x : (..., T, C) array
-    kernel : (..., W, C) array
-        W taps for each channel; the last is that of the token itself.
-    grad : (..., T, C) array
+    x : (..., T, d_x) array
+    kernel : (..., n_taps, d_x) array
+        n_taps taps for each channel; the last is that of the token itself.
+    grad : (..., T, d_x) array
         Gradient of a loss with respect to y.
-    earlier : (..., W, C) array, optional
-        The last W rows before x; zeros if omitted.
+    earlier : (..., n_taps, d_x) array, optional
+        The last n_taps rows before x; zeros if omitted.
 
     Returns
     -------
-    dx : (..., T, C) array
+    dx : (..., T, d_x) array
         Each gradient has the shape of its argument: broadcast axes are summed over.
-    dkernel : (..., W, C) array
-    dearlier : (..., W, C) array, optional
+    dkernel : (..., n_taps, d_x) array
+    dearlier : (..., n_taps, d_x) array, optional
         None without earlier rows.
 
     Notes
@@ -265,12 +273,12 @@ def short_convolution_vjp(
         dpadded[..., window, :] += kernel[..., i : i + 1, :] * grad
         dkernel[..., i, :] = (grad * padded[..., window, :]).sum(axis=-2)
     dx, dearlier = dpadded[..., n_taps:, :], dpadded[..., :n_taps, :]
-    dearlier = None if earlier is None else sum_to(earlier, dearlier)
-    return sum_to(x, dx), sum_to(kernel, dkernel), dearlier
+    given = None if earlier is None else sum_to(earlier, dearlier)
+    return sum_to(x, dx), sum_to(kernel, dkernel), given
 
 
 def _padded(x: np.ndarray, kernel: np.ndarray, earlier: np.ndarray | None) -> np.ndarray:
-    """Return x after W earlier rows, which are zeros if there are none."""
+    """Return x after n_taps earlier rows, which are zeros if there are none."""
     if earlier is None:
         earlier = np.zeros((*x.shape[:-2], *kernel.shape[-2:]), x.dtype)
     leading = np.broadcast_shapes(x.shape[:-2], earlier.shape[:-2])

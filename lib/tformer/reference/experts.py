@@ -1,10 +1,13 @@
 """Experts: a router chooses a few feed-forward layers for each token (chapter 22)."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit
 
 from tformer.layer_configuration import Routing, require_experts
 from tformer.layers import ExpertParameters
+from tformer.parameters import tree_map
 from tformer.reference import activations
 from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
@@ -32,15 +35,15 @@ def top_k_routing(
 
     Parameters
     ----------
-    logits : (..., T, E) array
+    logits : (..., T, n_experts) array
         The router's logits.
     routing : Routing
-    choice_bias : (E,) array, optional
+    choice_bias : (n_experts,) array, optional
         Added to the scores for the choice only.
 
     Returns
     -------
-    (..., T, E) array
+    (..., T, n_experts) array
         Zeros for experts that are not chosen. Of equal scores the first expert is chosen.
 
     Raises
@@ -73,17 +76,17 @@ def top_k_routing_vjp(
 
     Parameters
     ----------
-    logits : (..., T, E) array
+    logits : (..., T, n_experts) array
         The router's logits.
     routing : Routing
-    grad : (..., T, E) array
+    grad : (..., T, n_experts) array
         Gradient of a loss with respect to what `top_k_routing` returned.
-    choice_bias : (E,) array, optional
+    choice_bias : (n_experts,) array, optional
         Added to the scores for the choice only; it has no gradient.
 
     Returns
     -------
-    (..., T, E) array
+    (..., T, n_experts) array
         The choice counts as fixed.
 
     Raises
@@ -126,7 +129,7 @@ def mixture_of_experts(
         Hidden states.
     parameters : ExpertParameters
         The router is not used.
-    weights : (..., T, E) array
+    weights : (..., T, n_experts) array
         The weight of each expert for each token, as from `top_k_routing`; an expert of weight 0
         adds nothing.
     activation : str
@@ -171,7 +174,7 @@ def mixture_of_experts_vjp(
         Hidden states.
     parameters : ExpertParameters
         The router is not used.
-    weights : (..., T, E) array
+    weights : (..., T, n_experts) array
         The weight of each expert for each token; an expert of weight 0 has no gradient.
     grad : (..., T, d_model) array
         Gradient of a loss with respect to what `mixture_of_experts` returned.
@@ -186,7 +189,7 @@ def mixture_of_experts_vjp(
         Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : ExpertParameters
         Zeros for the router.
-    dweights : (..., T, E) array
+    dweights : (..., T, n_experts) array
         0 where a weight is 0: the expert was not chosen.
 
     Notes
@@ -198,7 +201,7 @@ def mixture_of_experts_vjp(
     dx = np.zeros_like(x)
     dweights = np.zeros(np.broadcast_shapes(grad.shape[:-1], dx.shape[:-1]) + weights.shape[-1:])
     dweights = dweights.astype(x.dtype)
-    grads = {name: None if w is None else np.zeros_like(w) for name, w in vars(p).items()}
+    grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     for e in range(weights.shape[-1]):
         weight = weights[..., e : e + 1]
         chosen = weight != 0
@@ -216,11 +219,11 @@ def mixture_of_experts_vjp(
 
 @equation
 def balancing_loss(logits: np.ndarray, routing: Routing) -> np.ndarray:
-    """Compute the load-balancing loss: E times the sum over experts of share and probability.
+    """Compute the load-balancing loss: how unevenly experts are used, times their number.
 
     Parameters
     ----------
-    logits : (..., T, E) array
+    logits : (..., T, n_experts) array
         The router's logits for T tokens.
     routing : Routing
         Its top_k; scores, groups and biases are not used.
@@ -228,7 +231,7 @@ def balancing_loss(logits: np.ndarray, routing: Routing) -> np.ndarray:
     Returns
     -------
     (...) array
-        E Σ f P, where f is the share of tokens for which an expert is among the top_k, and P the
+        n_experts Σ f P: f is the share of tokens for which an expert is among the top_k, and P the
         mean of its softmax probability. It is top_k if all experts are used alike.
 
     Raises
@@ -251,7 +254,7 @@ def balancing_loss_vjp(logits: np.ndarray, routing: Routing, grad: np.ndarray) -
 
     Parameters
     ----------
-    logits : (..., T, E) array
+    logits : (..., T, n_experts) array
         The router's logits for T tokens.
     routing : Routing
         Its top_k; scores, groups and biases are not used.
@@ -260,7 +263,7 @@ def balancing_loss_vjp(logits: np.ndarray, routing: Routing, grad: np.ndarray) -
 
     Returns
     -------
-    (..., T, E) array
+    (..., T, n_experts) array
         The share of tokens counts as fixed.
 
     Raises
@@ -302,7 +305,7 @@ def _largest(x: np.ndarray, n: int) -> np.ndarray:
 
 
 def _usage(where: str, logits: np.ndarray, routing: Routing) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share of tokens of each expert (..., E), and softmax probabilities."""
+    """Return the share of tokens of each expert (..., n_experts), and softmax probabilities."""
     require_experts(where, logits.shape[-1], Routing(routing.top_k))
     probabilities = softmax(logits)
     return _mean(_largest(logits, routing.top_k).astype(logits.dtype)), probabilities

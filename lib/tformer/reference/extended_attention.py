@@ -184,7 +184,7 @@ def _prepared_vjp(
     p: AttentionParameters,
     c: LayerConfiguration,
     positions: np.ndarray | None,
-) -> tuple[np.ndarray | None, ...]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Return the gradients of q, k, v and of the gains, for `_prepared`."""
     sinusoids = _sinusoids(x, p, c, positions, 0)
     found = []

@@ -1,6 +1,7 @@
 """Multi-head latent attention (MLA): all keys and values from one latent (chapter 22)."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -170,7 +171,21 @@ def latent_attention_vjp(
     ddown, dkv = rms_norm_vjp(down, norm, dlatent, c.latent_eps)
     dx, dw_kv_down, _ = linear_vjp(x, p.w_kv_down, None, ddown)
     dx_shared, dw_k_shared, _ = linear_vjp(x, p.w_k_shared, None, dk_r)
+    dx_q, *dqueries = _queries_vjp(x, p, c, dq, dq_r)
+    dw_q, dw_q_shared, dw_q_down, dq_gain = dqueries
+    grads = (dw_kv_down, dkv.gain, dw_q, dw_k, dw_v, dw_o, dw_k_shared, dw_q_shared)
+    dparameters = LatentAttentionParameters(*grads, dw_q_down, dq_gain)
+    return sum_to(x, dx + dx_shared + dx_q), dparameters
 
+
+def _queries_vjp(
+    x: np.ndarray,
+    p: LatentAttentionParameters,
+    c: LayerConfiguration,
+    dq: np.ndarray,
+    dq_r: np.ndarray,
+) -> tuple[Any, ...]:
+    """Return the gradients of x, w_q, w_q_shared, w_q_down and q_gain, for the queries."""
     source, normed = x if p.w_q_down is None else x @ p.w_q_down, NormParameters(p.q_gain)
     inputs = source if p.q_gain is None else rms_norm(source, normed, c.latent_eps)
     dinputs, dw_q = _rows_vjp(inputs[..., np.newaxis, :, :], p.w_q, dq)
@@ -180,9 +195,7 @@ def latent_attention_vjp(
         dsource, dnorm = rms_norm_vjp(source, normed, dsource, c.latent_eps)
     if p.w_q_down is not None:
         dsource, dw_q_down, _ = linear_vjp(x, p.w_q_down, None, dsource)
-    grads = (dw_kv_down, dkv.gain, dw_q, dw_k, dw_v, dw_o, dw_k_shared, dw_q_shared)
-    dparameters = LatentAttentionParameters(*grads, dw_q_down, dnorm.gain)
-    return sum_to(x, dx + dx_shared + dsource), dparameters
+    return dsource, dw_q, dw_q_shared, dw_q_down, dnorm.gain
 
 
 def cached_latent_attention(

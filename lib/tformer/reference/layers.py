@@ -123,33 +123,39 @@ def layer_vjp(
     p, c = parameters, configuration
     require_layer("layer_vjp", p, c)
     name, mixer = mixer_of(p)
-    seen = layer_mask(x, c, mask, valid, positions, 0)
+    options = (layer_mask(x, c, mask, valid, positions, 0), valid, positions)
     inputs = normed(x, p.mixer_norm, c)
-    mixed = MIXERS[name](inputs, mixer, c, None, seen, valid, positions)[0]
+    mixed = MIXERS[name](inputs, mixer, c, None, *options)[0]
     between = x + normed(mixed, p.mixer_norm_after, c)
     fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
-    answer = _feed(fed, p, c)
-    if answer is not None:
-        after_shape = np.broadcast_shapes(between.shape, answer.shape)
-        grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, after_shape))
-
+    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, between.shape))
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
-    dfed, dbetween = np.zeros_like(fed), sum_to(between, grad)
-    if answer is not None:
-        danswer, grads["feed_forward_norm_after"] = _norm_vjp(
-            answer, p.feed_forward_norm_after, c, grad
-        )
-        dfed, others = _feed_vjp(fed, p, c, danswer)
-        grads |= others
+    dfed, dbetween = _added_vjp(fed, p, c, grad, grads), sum_to(between, grad)
     if not c.parallel:
         dnormed, grads["feed_forward_norm"] = _norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
     dmixed, grads["mixer_norm_after"] = _norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
-    options = (seen, valid, positions)
     dinputs, grads[name] = _mixer_vjp(name, inputs, mixer, c, dmixed, *options)
     dinputs = dinputs + dfed if c.parallel else dinputs
     dx, grads["mixer_norm"] = _norm_vjp(x, p.mixer_norm, c, dinputs)
     return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads)
+
+
+def _added_vjp(
+    fed: np.ndarray,
+    p: LayerParameters,
+    c: LayerConfiguration,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> np.ndarray:
+    """Return the gradient of what the feed-forward part reads; keep those of its parameters."""
+    answer = _feed(fed, p, c)
+    if answer is None:
+        return np.zeros_like(fed)
+    danswer, dnorm = _norm_vjp(answer, p.feed_forward_norm_after, c, grad)
+    dfed, others = _feed_vjp(fed, p, c, danswer)
+    grads |= others | {"feed_forward_norm_after": dnorm}
+    return dfed
 
 
 def cached_layer(

@@ -41,6 +41,7 @@ UNUSED = (
     *("max_position_embeddings", "model_max_length", "pretraining_tp", "attention_dropout"),
     *("output_router_logits", "router_aux_loss_coef", "router_jitter_noise"),
     *("output_attentions", "output_hidden_states", "return_dict", "auto_map"),
+    *("cache_implementation", "max_window_layers"),
 )
 """Keys that do not change what is computed from tokens, once the model is trained."""
 BY_ARRAYS = (
@@ -89,7 +90,10 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
     sizes.setdefault("d_v", sizes["d_k"])
     for key, values in family.required.items():
         if key in keys or None not in values:
-            keys.choice(key, [x for x in values if x is not None])
+            choices = [x for x in values if x is not None]
+            if not choices:
+                raise keys.error(f"no {key}, which is not understood", keys[key])
+            keys.choice(key, choices)
     kinds, turns = _kinds(keys, family, n), _turns(keys, family, n)
     try:
         each = [_layer(keys, family, sizes, *one) for one in zip(kinds, turns, strict=True)]

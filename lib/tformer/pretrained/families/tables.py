@@ -106,7 +106,6 @@ TABLES = {
         MODELS | WINDOW,
         {"qk_norm": "head"},
         required={"use_sliding_window": (False, None)},
-        unused=("max_window_layers",),
     ),
     "olmo2": Family(
         HEADS | FEED_FORWARD | NORMS_BEHIND | HEAD_NORMS, MODELS, {"qk_norm": "projection"}
@@ -175,7 +174,6 @@ TABLES = {
         {"qk_norm": "head"},
         splits=EXPERT_SPLITS,
         required={"use_sliding_window": (False, None)},
-        unused=("max_window_layers",),
     ),
     "olmoe": Family(
         HEADS | NORMS | HEAD_NORMS | EXPERTS,
@@ -311,7 +309,7 @@ TABLES = {
             ),
         ),
         renames=SHARED_TO_MLP,
-        required={"full_attention_interval": (4, None)},
+        required={"full_attention_interval": (4, None), "use_sliding_window": (False, None)},
         unused=("linear_conv_kernel_dim",),
         adds_one=True,
     ),
