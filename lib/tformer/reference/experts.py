@@ -219,7 +219,7 @@ def mixture_of_experts_vjp(
 
 @equation
 def balancing_loss(logits: np.ndarray, routing: Routing) -> np.ndarray:
-    """Compute the load-balancing loss: n_experts times the sum over experts of share and probability.
+    """Compute the load-balancing loss: n_experts times the sum of share times probability.
 
     Parameters
     ----------
