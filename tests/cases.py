@@ -431,7 +431,7 @@ SEVERAL = (
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
 WITH_VJP = ("block", "decoder", "encoder", "encoder_decoder", "cached_decoder", "layer_norm")
-WITH_VJP += ("layer", "delta_net", "extended_attention")
+WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts")
 """Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
 BY_AUTOGRAD = (
     *(f"{name}_vjp" for name in ("relu", "gelu", "gelu_tanh", "silu", "dropout", "cross_entropy")),

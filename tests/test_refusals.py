@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from cases import FUNCTIONS, VALUES_NEEDED, arguments, make, to_torch
+from cases import FUNCTIONS, SETTINGS, VALUES_NEEDED, arguments, make, to_torch
 from every import every, try_each
 from tformer import fast, reference
 from tformer.configuration import Configuration
 from tformer.docstrings import documented
+from tformer.layer_configuration import LayerConfiguration
 from tformer.parameters import HeadParameters, KVCache
 
 
@@ -149,6 +150,7 @@ SIZES = {
     "d_model": 4,
     "d_ff": 5,
     "n_ctx": 7,
+    **{"n_experts": 4, "d_e": 2, "d_c": 4, "d_q": 4, "d_r": 2, "n_taps": 2, "d_x": 2},
 }
 ODD: dict[str, Any] = {
     "a list": [1.0],
@@ -171,13 +173,19 @@ def given_for(module: ModuleType, name: str, device: str = "cpu") -> dict[str, A
     said = documented(getattr(reference, name))
     taken = inspect.signature(getattr(reference, name)).parameters
     numbers = {key: value for key, value in SMALL.items() if key in said.ranges}
-    if "configuration" in taken:
+    known = SETTINGS.get(name, [{}])[0]
+    if {"routing", "cap"} & taken.keys() or isinstance(
+        known.get("configuration"), LayerConfiguration
+    ):
+        numbers |= known
+    elif "configuration" in taken:
         numbers["configuration"] = Configuration()
     arrays = make(name, SIZES, [()] * len(said.names), numbers).arrays
+    plain = {key: value for key, value in numbers.items() if "." not in key}
     if module is fast:
         tensors = {key: to_torch(x, "float64").to(device) for key, x in arrays.items()}
-        return arguments(tensors) | numbers
-    return arguments(arrays) | numbers
+        return arguments(tensors) | plain
+    return arguments(arrays) | plain
 
 
 @every("module", [reference, fast])

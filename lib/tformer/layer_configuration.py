@@ -12,6 +12,7 @@ __all__ = [
     "RopeScaling",
     "Rotary",
     "Routing",
+    "require_activation",
     "require_experts",
     "require_layer",
 ]
@@ -261,6 +262,19 @@ def require_layer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
         )
     if p.experts is not None and c.routing is None:
         raise ValueError(f"{where}: parameters.experts need configuration.routing; got None")
+
+
+def require_activation(where: str, activation: str) -> None:
+    """Raise unless experts can have that activation.
+
+    Raises
+    ------
+    ValueError
+        If it is none of the five.
+    """
+    if not isinstance(activation, str) or activation not in CHOICES["activation"]:
+        wanted = " or ".join(f'"{x}"' for x in CHOICES["activation"])
+        raise ValueError(f"{where}: activation must be {wanted}; got {activation!r}")
 
 
 def require_experts(where: str, n_experts: int, routing: Routing) -> None:

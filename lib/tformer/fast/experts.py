@@ -13,7 +13,7 @@ from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.layer_configuration import Routing, require_experts
+from tformer.layer_configuration import Routing, require_activation, require_experts
 from tformer.layers import ExpertParameters
 
 __all__ = [
@@ -62,6 +62,7 @@ def mixture_of_experts(
     On a CPU half precision is widened to float32.
     """
     require_values("mixture_of_experts", "weights", weights)
+    require_activation("mixture_of_experts", activation)
     dtype = x.dtype
     x, p, weights = widened(x, parameters, weights)
     leading = torch.broadcast_shapes(x.shape[:-1], weights.shape[:-1])
@@ -91,6 +92,8 @@ def mixture_of_experts_vjp(
     weigh_input: bool = False,
 ) -> tuple[Tensor, ExpertParameters, Tensor]:
     """Computed by PyTorch's autograd from `mixture_of_experts`."""
+    require_values("mixture_of_experts_vjp", "weights", weights)
+    require_activation("mixture_of_experts_vjp", activation)
 
     def mix(x: Tensor, p: ExpertParameters, weights: Tensor) -> Tensor:
         return mixture_of_experts(x, p, weights, activation, weigh_input)

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tformer.configuration import Configuration
 from tformer.fast._kernels import widened
+from tformer.fast.checks import require_values
 from tformer.fast.blocks import NORMS
 from tformer.fast.delta_net import cached_delta_net, cached_gated_convolution
 from tformer.fast.experts import mixture_of_experts, top_k_routing
@@ -47,6 +48,8 @@ def layer(
     positions: Tensor | None = None,
 ) -> Tensor:
     """On a CPU half precision is widened to float32."""
+    if parameters.experts is not None:
+        require_values("layer", "x", x)
     dtype = x.dtype
     x, p = widened(x, parameters)
     return cached_layer(x, p, configuration, None, mask, valid, positions)[0].to(dtype)
@@ -63,6 +66,8 @@ def layer_vjp(
     positions: Tensor | None = None,
 ) -> tuple[Tensor, LayerParameters]:
     """Computed by PyTorch's autograd from `layer`."""
+    if parameters.experts is not None:
+        require_values("layer_vjp", "x", x)
 
     def forward(x: Tensor, p: LayerParameters) -> Tensor:
         return layer(x, p, configuration, mask, valid, positions)

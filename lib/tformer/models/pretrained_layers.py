@@ -8,7 +8,7 @@ from tformer.pretrained.errors import format_error
 from tformer.pretrained.families import layers_from_state_dict
 from tformer.pretrained.folder import read_settings, read_tensors
 
-__all__ = ["layers_from_pretrained"]
+__all__ = ["layers_from_pretrained", "layers_from_state_dict"]
 
 NOT_HERE = "give the path of a folder on this machine; nothing is downloaded"
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from tformer.layer_configuration import Routing, require_experts
+from tformer.layer_configuration import Routing, require_activation, require_experts
 from tformer.layers import ExpertParameters
 from tformer.parameters import tree_map
 from tformer.reference import activations
@@ -143,11 +143,17 @@ def mixture_of_experts(
     -------
     (..., T, d_model) array
 
+    Raises
+    ------
+    ValueError
+        If the activation is none of these.
+
     Notes
     -----
     Equation eq-mixture-of-experts; [shazeer2017], section 2; experts with gates as in [jiang2024].
     By definition: every expert is computed for every token.
     """
+    require_activation("mixture_of_experts", activation)
     y = np.zeros((*np.broadcast_shapes(x.shape[:-1], weights.shape[:-1]), x.shape[-1]), x.dtype)
     for e in range(weights.shape[-1]):
         weight = weights[..., e : e + 1]
@@ -192,10 +198,16 @@ def mixture_of_experts_vjp(
     dweights : (..., T, n_experts) array
         0 where a weight is 0: the expert was not chosen.
 
+    Raises
+    ------
+    ValueError
+        If the activation is none of these.
+
     Notes
     -----
     Equation eq-mixture-of-experts-vjp; the derivatives of [shazeer2017], section 2.
     """
+    require_activation("mixture_of_experts_vjp", activation)
     p, given = parameters, x
     x = np.broadcast_to(x, np.broadcast_shapes(x.shape, (*weights.shape[:-1], x.shape[-1])))
     dx = np.zeros_like(x)
