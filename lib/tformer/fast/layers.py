@@ -8,8 +8,8 @@ from torch import Tensor
 
 from tformer.configuration import Configuration
 from tformer.fast._kernels import widened
-from tformer.fast.checks import require_values
 from tformer.fast.blocks import NORMS
+from tformer.fast.checks import require_values
 from tformer.fast.delta_net import cached_delta_net, cached_gated_convolution
 from tformer.fast.experts import mixture_of_experts, top_k_routing
 from tformer.fast.extended_attention import cached_attention
