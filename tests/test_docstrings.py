@@ -39,7 +39,9 @@ all_functions = every("name", FUNCTIONS)
 def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     """Values of the arguments that state a size, such as d_model, and a configuration."""
     names = inspect.signature(function).parameters
-    settings = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
+    settings: dict[str, Any] = {
+        name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names
+    }
     settings |= {name: MADE[x.annotation] for name, x in names.items() if x.annotation in MADE}
     settings |= {"cap": 3.0} if function.__name__.startswith("soft_cap") else {}
     settings |= {"p": 0.5} if function.__name__ in ("top_p", "min_p") else {}
