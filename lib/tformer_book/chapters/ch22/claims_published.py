@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tformer.models.layered import cached_layered_decoder
+from tformer.parameters import leaves
 from tformer_book.chapters.ch22 import counting, guesses, listing, published, running
 from tformer_book.chapters.ch22.plans import DEFAULTS
 from tformer_book.claims.registry import claim, require
@@ -43,6 +45,13 @@ def published_classes(wrong: str = "", windows: bool = True, biases: bool = Fals
             if not windows:
                 mine += sum(each * (tokens - most) for each, most in kept.per_window)
             require(mine == numbers, f"{family}: {mine} numbers after {n} tokens, not {numbers}")
+        for n in (7, len(stored["tokens"])):
+            own = leaves(cached_layered_decoder(np.array(stored["tokens"])[:n], p, c)[1])
+            all_kept = kept.numbers(n) + sum(
+                each * max(0, n - most) for each, most in kept.per_window
+            )
+            held = sum(x.size for x in own)
+            require(held == all_kept, f"{family}: our cache holds {held} numbers, not {all_kept}")
         total = counting.n_parameters(p)
         if biases:
             extra = [x.experts.choice_bias for x in p.layers if x.experts is not None]
@@ -54,5 +63,6 @@ def published_classes(wrong: str = "", windows: bool = True, biases: bool = Fals
         require(total == want, f"{family}: {total} parameters by default, not {want}")
     return (
         f"{len(published.FAMILIES)} classes: logits to 1e-13 of the largest; numbers in the cache "
-        "after 20 and 30 tokens, and parameters, exactly; seven default sizes counted"
+        "after 20 and 30 tokens, those in our own after 7 and 13, and parameters, exactly; seven "
+        "default sizes counted"
     )
