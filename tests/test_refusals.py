@@ -152,7 +152,7 @@ SIZES = {
     "n_ctx": 7,
     **{"n_experts": 6, "d_e": 8, "d_c": 9, "d_q": 10, "d_r": 4, "n_taps": 11, "d_x": 12},
 }
-MADE = {Configuration: Configuration(), Routing: Routing(top_k=2)}
+MADE: dict[Any, Any] = {Configuration: Configuration(), Routing: Routing(top_k=2)}
 MADE |= {LayerConfiguration: LayerConfiguration(routing=Routing(top_k=2))}
 """A value of each class of choices, by which arguments are annotated."""
 ODD: dict[str, Any] = {
@@ -175,7 +175,7 @@ def given_for(module: ModuleType, name: str, device: str = "cpu") -> dict[str, A
     """Arguments that a function takes."""
     said = documented(getattr(reference, name))
     taken = inspect.signature(getattr(reference, name)).parameters
-    numbers = {key: value for key, value in SMALL.items() if key in said.ranges}
+    numbers: dict[str, Any] = {x: SMALL[x] for x in SMALL if x in said.ranges}
     numbers |= {key: MADE[x.annotation] for key, x in taken.items() if x.annotation in MADE}
     one_mixer = only("attention") if name in LAYERS else {}
     arrays = make(name, SIZES, [()] * len(said.names), numbers | one_mixer).arrays
