@@ -97,7 +97,8 @@ def test_a_window_and_chunks_hide_what_they_should() -> None:
         "chunk": at[:, np.newaxis] // 2 == at // 2,
     }
     for name, mask in masks.items():
-        layers = tuple(replace(one, **{name: 2}) for one in c.layers)
+        hidden: dict[str, Any] = {name: 2}
+        layers = tuple(replace(one, **hidden) for one in c.layers)
         found = layered_decoder(TOKENS, p, replace(c, layers=layers))
         np.testing.assert_allclose(found, layered_decoder(TOKENS, p, c, mask), atol=1e-12)
         assert not np.allclose(found, layered_decoder(TOKENS, p, c))
@@ -144,7 +145,7 @@ def refused(kind: type[Exception], part: str, **changes: Any) -> None:
 
 def test_what_does_not_fit_is_refused_by_name() -> None:
     kernel = np.ones((2, 8))
-    mixer = ConvolutionParameters(*(np.eye(8) for _ in range(3)), kernel, np.eye(8))
+    mixer = ConvolutionParameters(np.eye(8), np.eye(8), np.eye(8), kernel, np.eye(8))
     refused(ValueError, "got attention and convolution", layer={"convolution": mixer})
     refused(ValueError, "got none", layer={"attention": None})
     refused(ValueError, "tokens must be from 0 to 6", tokens=TOKENS + 1)

@@ -26,7 +26,7 @@ def rotary_frequencies(rotary: Rotary, width: int) -> np.ndarray:
 
     Notes
     -----
-    Equation eq-rotary-frequencies; [su2024], scaled as in [chen2023] ("linear"), [peng2023]
+    Equation eq-rotary-frequencies; [su2024], scaled as in [chen2023] ("linear"), [peng2024]
     ("yarn"), or Llama 3.1 [dubey2024] ("llama3").
     """
     plain = rotary.base ** (-np.arange(0, width, 2) / width)
