@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from scipy.special import expit, logsumexp
 
 from tformer import reference
@@ -64,26 +65,27 @@ def norms() -> Figure:
     """Where the norm of a sublayer stands: before it, behind it, or both."""
     figure, ax = blank(4.6, 2.5)
     ax.set_aspect("auto")
-    kinds = (("before", (1,), "Llama"), ("behind", (3,), "OLMo 2"), ("both", (1, 3), "Gemma"))
-    for i, (name, at, who) in enumerate(kinds):
+    places = {"before": (1.35,), "behind": (3.65,), "both": (1.35, 3.65)}
+    for i, (name, who) in enumerate(zip(places, ("Llama", "OLMo 2", "Gemma"), strict=True)):
         x = 3.2 * i
         ax.plot([x, x], [0, 5], color=INK, linewidth=1.6)
-        ax.plot([x, x + 1.4, x + 1.4, x], [0.6, 0.6, 4.4, 4.4], color=QUIET, linewidth=1.4)
-        ax.text(x + 1.4, 2.5, "sublayer", ha="center", va="center", fontsize=10, bbox=_box())
-        for place in at:
-            y = {1: 1.35, 3: 3.65}[place]
-            ax.text(
-                x + 1.4, y, "norm", ha="center", va="center", fontsize=10, bbox=_box(WEIGHT, 0.4)
-            )
+        boxes = [(2.5, "sublayer"), *((y, "norm") for y in places[name])]
+        ends = [0.6, *sorted(y + side * 0.42 for y, _ in boxes for side in (-1, 1)), 4.4]
+        ax.plot([x, x + 1.4], [0.6, 0.6], color=QUIET, linewidth=1.4)
+        ax.plot([x, x + 1.4], [4.4, 4.4], color=QUIET, linewidth=1.4)
+        for low, high in zip(ends[::2], ends[1::2], strict=True):
+            ax.plot([x + 1.4] * 2, [low, high], color=QUIET, linewidth=1.4)
+        for y, what in boxes:
+            color = WEIGHT if what == "norm" else "none"
+            place = (x + 0.55, y - 0.42)
+            ax.add_patch(Rectangle(place, 1.7, 0.84, fc="none", ec=QUIET, linewidth=1.2))
+            ax.add_patch(Rectangle(place, 1.7, 0.84, fc=color, alpha=0.35, linewidth=0))
+            ax.text(x + 1.4, y, what, ha="center", va="center", fontsize=10)
         ax.plot(x, 4.4, "o", color=INK, ms=7)
-        ax.text(x + 0.7, -0.35, name, ha="center", va="bottom", fontsize=11)
-        ax.text(x + 0.7, 5.7, who, ha="center", va="center", fontsize=11, color=QUIET)
-    ax.set(xlim=(-0.4, 8.8), ylim=(6.0, -0.9))
+        ax.text(x + 0.9, -0.35, name, ha="center", va="bottom", fontsize=11)
+        ax.text(x + 0.9, 5.7, who, ha="center", va="center", fontsize=11)
+    ax.set(xlim=(-0.4, 8.9), ylim=(6.0, -0.9))
     return figure
-
-
-def _box(color: str = "white", alpha: float = 1.0) -> dict[str, object]:
-    return {"boxstyle": "round", "fc": color, "ec": QUIET, "alpha": alpha}
 
 
 COLORS = dict(zip(counting.DEFAULTS, (INK, KEY, GREEN, WEIGHT, PURPLE, QUERY, SKY), strict=True))
@@ -132,7 +134,7 @@ def recall() -> Figure:
     ages = np.arange(32)
     for name, (color, errors) in recalled().items():
         ax.plot(ages, errors, "o-", ms=3, color=color, label=name)
-    ax.set(xlabel="pairs written since", ylabel="error", ylim=(0, 2.2))
+    ax.set(xlabel="pairs written since", ylabel="error", ylim=(0, 2.4))
     ax.legend(fontsize=10, loc="lower right")
     return figure
 
