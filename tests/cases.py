@@ -419,7 +419,12 @@ INTEGERS_ONLY = tuple(
     if set(said.names) <= set(said.kinds)
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
-VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive", "block_sparse_attention")
+VALUES_NEEDED: tuple[str, ...] = (
+    "cooccurrence",
+    "svd_embeddings",
+    "from_additive",
+    "block_sparse_attention",
+)
 VALUES_NEEDED += (*MIXTURE, *LAYERS)
 SEVERAL = (
     *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
@@ -430,7 +435,14 @@ SEVERAL = (
     *("balancing_loss_vjp", "soft_cap_vjp"),
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
-WITH_VJP = ("block", "decoder", "encoder", "encoder_decoder", "cached_decoder", "layer_norm")
+WITH_VJP: tuple[str, ...] = (
+    "block",
+    "decoder",
+    "encoder",
+    "encoder_decoder",
+    "cached_decoder",
+    "layer_norm",
+)
 WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts")
 """Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
 BY_AUTOGRAD = (

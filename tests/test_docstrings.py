@@ -46,7 +46,9 @@ all_functions = every("name", FUNCTIONS)
 def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     """Values of the arguments that state a size, such as d_model, and a configuration."""
     names = inspect.signature(function).parameters
-    settings: dict[str, Any] = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
+    settings: dict[str, Any] = {
+        name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names
+    }
     settings |= {"configuration": Configuration()} if "configuration" in names else {}
     known = SETTINGS.get(function.__name__, [{}])[0]
     given = {"routing", "cap"} & names.keys()
