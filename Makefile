@@ -178,7 +178,7 @@ exam: $(READY) ## Draw an exam, sheet and key: make exam CH="03 04" SEED=7 N=4 D
 launch: $(READY) ## Write what the launch buttons open, a branch of its own: make launch DIR=../launch
 	@$(PY) -m tformer_book.pipeline launch "$(DIR)"
 
-chapter: $(READY) ## Write the skeleton of a chapter that passes its tests: make chapter N=22 NAME=two_words
+chapter: $(READY) ## Write the skeleton of a chapter that passes its tests: make chapter N=23 NAME=two_words
 	@$(PY) -m tformer_book.pipeline chapter "$(N)" "$(NAME)"
 
 storyteller: $(READY) ## Train the storyteller of chapters 14 to 17 again, in some ten minutes

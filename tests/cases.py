@@ -15,6 +15,15 @@ import torch
 from tformer import fast, reference
 from tformer.configuration import CHOICES, Configuration
 from tformer.docstrings import documented
+from tformer.layer_configuration import LayerConfiguration, RopeScaling, Rotary, Routing
+from tformer.layers import (
+    AttentionParameters,
+    ConvolutionParameters,
+    DeltaNetParameters,
+    ExpertParameters,
+    LatentAttentionParameters,
+    LayerParameters,
+)
 from tformer.parameters import (
     BlockParameters,
     DropoutMasks,
@@ -42,6 +51,7 @@ SIZES = {
     "H": 2,
     "d_ff": 3,
     "n_ctx": 5,
+    **{"n_experts": 4, "d_e": 3, "d_c": 3, "d_q": 2, "d_r": 2, "n_taps": 3, "d_x": 4},
 }
 """Where there are groups, H is the number of heads in each."""
 LONG = {"T": 17, "S": 19, "d_k": 3, "d_v": 6}
@@ -59,6 +69,15 @@ ENCODERS = ("encoder", "encoder_vjp")
 BOTH = ("encoder_decoder", "encoder_decoder_vjp")
 MODELS = (*DECODERS, *ENCODERS, *BOTH, "cached_decoder")
 UNEMBED = ("unembed", "unembed_vjp")
+SINKS = ("sink_attention", "sink_attention_vjp")
+CONVOLUTION = ("short_convolution", "short_convolution_vjp")
+MIXTURE = ("mixture_of_experts", "mixture_of_experts_vjp")
+RULES = ("gated_delta_rule", "chunked_gated_delta_rule")
+EXTENDED = ("extended_attention", "extended_attention_vjp")
+LATENT = ("latent_attention", "latent_attention_vjp", "absorbed_latent_attention")
+DELTA_NET = ("delta_net", "delta_net_vjp")
+LAYERS = ("layer", "layer_vjp")
+ROUTED_BY = ("top_k_routing", "top_k_routing_vjp")
 Sizes = dict[str, int]
 
 
@@ -69,6 +88,19 @@ def _whole(x: Sizes) -> Sizes:
     return even | heads | {"N": max(x["N"], 2), "n_ctx": 2 * (x["T"] + x["S"]) + 1}
 
 
+def _grouped(x: Sizes) -> Sizes:
+    """Heads by groups."""
+    return {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)}
+
+
+def _layered(x: Sizes) -> Sizes:
+    """Sizes of a layer: as of a model, and widths that a missing projection must keep."""
+    whole = _whole(x)
+    same = dict.fromkeys(("d_c", "d_q"), whole["d_model"])
+    same["d_k"] = max(whole["d_k"], 2)
+    return whole | same | {"d_r": x["d_r"] // 2 * 2, "n_experts": max(4, x["n_experts"] // 2 * 2)}
+
+
 SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     "extend_cache": lambda x: {"G": max(x["G"], 1)},
     **dict.fromkeys(("rope", "rope_vjp"), lambda x: {"d_k": x["d_k"] + x["d_k"] % 2}),
@@ -76,10 +108,21 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     **dict.fromkeys(("embedding", "embedding_vjp"), lambda x: {"N": max(x["N"], 2)}),
     **dict.fromkeys(("cross_entropy", "cross_entropy_vjp"), lambda x: {"N": max(x["N"], 4)}),
     **dict.fromkeys((*BLOCKS, *MODELS, *UNEMBED, "logit_lens", "head_outputs"), _whole),
+    **dict.fromkeys(
+        ("top_k_routing", "top_k_routing_vjp"),
+        lambda x: {"n_experts": max(4, x["n_experts"] // 2 * 2)},
+    ),
+    **dict.fromkeys(
+        ("balancing_loss", "balancing_loss_vjp"), lambda x: {"n_experts": max(2, x["n_experts"])}
+    ),
+    **dict.fromkeys(SINKS, _grouped),
+    **dict.fromkeys(CONVOLUTION, lambda x: {"n_taps": max(1, x["n_taps"])}),
+    **dict.fromkeys(MIXTURE, lambda x: {"n_experts": max(1, x["n_experts"])}),
+    **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET, *LAYERS), _layered),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
         (*HEADS, *GROUPED, *SEAMS, "qk_circuit", "ov_circuit"),
-        lambda x: {"G": max(x["G"], 1), "H": max(x["G"], 1) * max(x["H"], 1)},
+        _grouped,
     ),
 }
 """For a function that does not take every size, the sizes it is given instead."""
@@ -103,6 +146,37 @@ LLAMA = Configuration(norm="rms", activation="silu", positions="rope", eps=0.1)
 NEIGHBOURS = Configuration(
     norm="rms", eps=0.1, order="post", positions="rope", pairing="adjacent", base=9.0
 )
+NO_EXPERT_BIASES = {f"parameters.{name}": None for name in ("b_in", "b_gate", "b_out")}
+NO_DOWN = {"parameters.w_decay_down": None, "parameters.w_gate_down": None}
+ROTATED = LayerConfiguration(
+    eps=0.1, latent_eps=0.1, qk_norm="head", rotary=Rotary(9.0, "adjacent", width=2)
+)
+WARM = LayerConfiguration(
+    eps=0.1,
+    qk_norm="head",
+    qk_norm_last=True,
+    value_scale=0.7,
+    temperature=(3, 0.2),
+    rotary=Rotary(9.0, scaling=RopeScaling("yarn", 4.0, 16, attention_factor=1.2)),
+)
+ALL_HEADS = LayerConfiguration(
+    eps=0.1, qk_norm="projection", rotary=Rotary(9.0, scaling=RopeScaling("llama3", 4.0, 16, 1, 4))
+)
+ROUTED = LayerConfiguration(
+    eps=0.1, window=2, routing=Routing(2, renormalise=True), rotary=Rotary(9.0)
+)
+BEFORE = LayerConfiguration(
+    eps=0.1, latent_eps=0.1, routing=Routing(1, "sigmoid", weigh_input=True), chunk=2
+)
+PARALLEL = LayerConfiguration(norm="layer", eps=0.1, activation="gelu_tanh", parallel=True)
+MIXERS = ("attention", "latent", "delta", "convolution")
+
+
+def only(mixer: str) -> dict[str, None]:
+    """The settings that leave out every other mixer of a layer."""
+    return {f"parameters.{name}": None for name in MIXERS if name != mixer}
+
+
 LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
 LENGTHS += [{"n_queries": 3, "n_keys": 6, "offset": offset} for offset in (2, 3, 9)]
 
@@ -251,6 +325,79 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         {"block": 2, "causal": True},
         {"block": 2, "causal": True, "offset": 2, "scale": 0.3},
     ],
+    **{name: [{"cap": 1.0}, {"cap": 30.0}] for name in ("soft_cap", "soft_cap_vjp")},
+    **{
+        name: [
+            {},
+            {"mask": None, "scale": 0.3},
+            {"sinks": None, "cap": 2.0},
+            {"cap": 1.5, "causal": True},
+            {"mask": None, "causal": True, "offset": 1},
+            {"sinks": None, "causal": True},
+        ]
+        for name in SINKS
+    },
+    **{
+        name: [
+            {"routing": Routing(2)},
+            {"routing": Routing(1, "sigmoid", renormalise=True), "choice_bias": None},
+            {"routing": Routing(2, "sigmoid", True, n_groups=2, factor=2.5)},
+            {"routing": Routing(2, renormalise=True), "choice_bias": None},
+        ]
+        for name in ("top_k_routing", "top_k_routing_vjp")
+    },
+    **{
+        name: [{"routing": Routing(1)}, {"routing": Routing(2)}]
+        for name in ("balancing_loss", "balancing_loss_vjp")
+    },
+    **{
+        name: [
+            {},
+            {"activation": "clipped_swiglu", "parameters.w_shared_gate": None},
+            {"weigh_input": True, **NO_EXPERT_BIASES},
+            {"activation": "gelu_tanh", "weigh_input": True},
+        ]
+        for name in ("mixture_of_experts", "mixture_of_experts_vjp")
+    },
+    **{name: [{}, {"state": None}] for name in ("gated_delta_rule", "gated_delta_rule_vjp")},
+    "chunked_gated_delta_rule": [{}, {"state": None, "chunk": 2}, {"chunk": 1}],
+    **{name: [{}, {"earlier": None}] for name in ("short_convolution", "short_convolution_vjp")},
+    **{
+        name: [
+            {"configuration": ROTATED},
+            {"configuration": LayerConfiguration(latent_eps=0.1, scale=0.3), "mask": None},
+            {"configuration": ROTATED, "parameters.q_gain": None, "causal": True},
+            {"configuration": ROTATED, "parameters.w_q_down": None, "positions": None},
+        ]
+        for name in LATENT
+    },
+    **{
+        name: [
+            {"configuration": LayerConfiguration(eps=0.1, gate="silu")},
+            {"configuration": LayerConfiguration(eps=0.1), "valid": None, **NO_DOWN},
+        ]
+        for name in DELTA_NET
+    },
+    **{name: [{}, {"valid": None}] for name in ("gated_convolution", "gated_convolution_vjp")},
+    **{
+        name: [
+            {"configuration": ROTATED},
+            {"configuration": WARM, "parameters.w_gate": None, "positions": None, "causal": True},
+            {"configuration": ALL_HEADS, "parameters.sinks": None, "mask": None},
+            {"configuration": LayerConfiguration(cap=3.0), "parameters.q_gain": None},
+        ]
+        for name in EXTENDED
+    },
+    **{
+        name: [
+            {"configuration": ROUTED, **only("attention")},
+            {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None},
+            {"configuration": PARALLEL, **only("delta"), "parameters.experts": None},
+            {"configuration": ROUTED, **only("convolution"), "parameters.mixer_norm": None},
+            {"configuration": ROUTED, **only("attention"), "positions": None, "mask": None},
+        ]
+        for name in LAYERS
+    },
     "linear_attention": [{}, {"causal": True}],
     "recurrent_linear_attention": [{}, {"state": None, "total": None}],
     **{
@@ -272,14 +419,31 @@ INTEGERS_ONLY = tuple(
     if set(said.names) <= set(said.kinds)
 )
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
-VALUES_NEEDED = ("cooccurrence", "svd_embeddings", "from_additive", "block_sparse_attention")
+VALUES_NEEDED: tuple[str, ...] = (
+    "cooccurrence",
+    "svd_embeddings",
+    "from_additive",
+    "block_sparse_attention",
+)
+VALUES_NEEDED += (*MIXTURE, *LAYERS)
 SEVERAL = (
     *("attention_vjp", "grouped_attention_vjp", "multi_head_attention_vjp"),
     "blockwise_attention_vjp",
-    *("project_vjp", "merge_vjp"),
+    *("project_vjp", "merge_vjp", "sink_attention_vjp", "mixture_of_experts_vjp"),
+    *("gated_delta_rule_vjp", "short_convolution_vjp", "latent_attention_vjp", "delta_net_vjp"),
+    *("gated_convolution_vjp", "extended_attention_vjp", "layer_vjp", "top_k_routing_vjp"),
+    *("balancing_loss_vjp", "soft_cap_vjp"),
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
-WITH_VJP = ("block", "decoder", "encoder", "encoder_decoder", "cached_decoder", "layer_norm")
+WITH_VJP: tuple[str, ...] = (
+    "block",
+    "decoder",
+    "encoder",
+    "encoder_decoder",
+    "cached_decoder",
+    "layer_norm",
+)
+WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts")
 """Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
 BY_AUTOGRAD = (
     *(f"{name}_vjp" for name in ("relu", "gelu", "gelu_tanh", "silu", "dropout", "cross_entropy")),
@@ -290,7 +454,7 @@ CUTS = ("top_k", "top_p", "min_p")
 NOT_DIFFERENTIABLE += ("from_additive", "count_leaks", "sample", *CUTS)
 NOT_HALF = ("svd_embeddings",)
 """The singular vectors of a matrix are too sensitive for a bound that holds in half precision."""
-KEPT_WIDE = ("recurrent_linear_attention",)
+KEPT_WIDE = ("recurrent_linear_attention", *RULES)
 """In half precision results differ in dtype: tests/test_cheaper_attention.py."""
 
 
@@ -335,7 +499,7 @@ def tolerance(name: str, dtype: str) -> float:
     """The bound for a function, in units of the largest number met on the way."""
     if name in NOT_HALF and dtype == "float32":
         return SENSITIVE.bound
-    if name in (*BLOCKS, *MODELS) and dtype != "float64":
+    if name in (*BLOCKS, *MODELS, *LAYERS, *EXTENDED, *LATENT, *DELTA_NET) and dtype != "float64":
         return DEEP * TOLERANCE[dtype].bound
     if name in MADE_AGAIN and dtype != "float64":
         return 2 * TOLERANCE[dtype].bound
@@ -412,7 +576,8 @@ def make(
         if any(f"{argument}.".startswith(f"{key}.") for key in settings):
             continue
         without = {"S": 0} if settings.get("caches", ()) is None else {}
-        sizes |= {"S+T": (sizes | without)["S"] + sizes["T"]} if "S" in sizes else {}
+        sums = {letter for letter, _ in axes.letters if "+" in letter}
+        sizes |= {x: sum((sizes | without)[part] for part in x.split("+")) for x in sums}
         shape = (before if axes.dots else ()) + tuple(sizes[letter] for letter, _ in axes.letters)
         values = values_of(name, argument)
         for one in (argument.replace("*", str(i)) for i in range(1 + ("*" in argument))):
@@ -470,6 +635,12 @@ def _mask(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
+def _valid(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """True at tokens, after left padding of some rows."""
+    n_padding = rng.integers(0, max(shape[-1], 1), (*shape[:-1], 1))
+    return np.arange(shape[-1]) >= n_padding
+
+
 VALUES: dict[str, Callable[..., np.ndarray]] = {
     "p": _weights,
     "counts": _counts,
@@ -486,6 +657,10 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
         for name in ("dropout_masks", "dropout_masks.*")
         for field in vars(DropoutMasks())
     },
+    "valid": _valid,
+    "log_decay": lambda rng, shape: -np.abs(rng.standard_normal(shape)),
+    **dict.fromkeys(("beta", "parameters.log_rate"), lambda rng, shape: rng.random(shape)),
+    "weights": _weights,
     "targets": _tokens,
     "positions": lambda rng, shape: rng.integers(0, 99, shape),
     **{
@@ -533,6 +708,8 @@ exact in every format; the squares do not fit into float16, the distances and co
 TREES = (
     *(HeadParameters, NormParameters, FeedForwardParameters, BlockParameters, ModelParameters),
     *(EncoderDecoderParameters, KVCache, DropoutMasks),
+    *(AttentionParameters, LatentAttentionParameters, DeltaNetParameters),
+    *(ConvolutionParameters, ExpertParameters, LayerParameters),
 )
 """What holds several arrays."""
 

@@ -39,7 +39,7 @@ def room_of(path: Path) -> str:
         return "lib/tformer_course/"
     if re.fullmatch(r"ch\d\d", inside[-2] if len(inside) > 1 else ""):
         return "lib/tformer_book/chapters/chNN/"
-    depth = 2 if inside[0] == "pipeline" and len(inside) > 2 else 1
+    depth = 2 if inside[0] in ("pipeline", "pretrained") and len(inside) > 2 else 1
     return f"lib/{wing}/{'/'.join(inside[:depth])}{'/' if len(inside) > depth else ''}"
 
 

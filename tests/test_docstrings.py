@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from cases import FUNCTIONS, SIZE_OF_ARGUMENT, Case, arguments, make, parts, to_torch
+from cases import (
+    FUNCTIONS,
+    SETTINGS,
+    SIZE_OF_ARGUMENT,
+    Case,
+    arguments,
+    make,
+    parts,
+    to_torch,
+)
 from every import every
 from tformer import fast, reference
 from tformer.arguments import checked
@@ -20,11 +29,13 @@ from tformer.configuration import Configuration
 from tformer.docstrings import documented, sections
 from tformer.fast import checks
 from tformer.fast.twins import twin
-from tformer.shapes import ShapeError, axes_of, bind, result_shape
+from tformer.layer_configuration import LayerConfiguration
+from tformer.shapes import ShapeError, axes_of, bind_all, result_shape
 
 ROOT = Path(__file__).parents[1]
 SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 8, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
-SIZES |= {"d_ff": 5, "n_ctx": 9}
+SIZES |= {"d_ff": 5, "n_ctx": 9, "n_experts": 6, "d_e": 5, "d_c": 4, "d_q": 4, "d_r": 2}
+SIZES |= {"n_taps": 3, "d_x": 5}
 MODULES = {"reference": reference, "fast": fast}
 CHECKED = {reference: checked, fast: checks.checked}
 OF_TWO_ARRAYS = [x for x in FUNCTIONS if len(documented(getattr(reference, x)).names) == 2]
@@ -35,8 +46,14 @@ all_functions = every("name", FUNCTIONS)
 def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     """Values of the arguments that state a size, such as d_model, and a configuration."""
     names = inspect.signature(function).parameters
-    settings = {name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names}
+    settings: dict[str, Any] = {
+        name: SIZES[axis] for name, axis in SIZE_OF_ARGUMENT.items() if name in names
+    }
     settings |= {"configuration": Configuration()} if "configuration" in names else {}
+    known = SETTINGS.get(function.__name__, [{}])[0]
+    given = {"routing", "cap"} & names.keys()
+    if given or isinstance(known.get("configuration"), LayerConfiguration):
+        settings |= known
     settings |= {"p": 0.5} if function.__name__ in ("top_p", "min_p") else {}
     return settings | {
         name: 2
@@ -55,14 +72,26 @@ def check_shapes(module: ModuleType, function: Callable[..., Any], name: str) ->
     """Call `function` on arrays of the documented shapes; its results must have the stated ones."""
     names, spec, *_ = documented(function)
     leading = [(13,) if axes.dots else () for axes in axes_of(spec)]
-    case = make(name, SIZES, leading, settings_for(function), spec)
+    case_settings = settings_for(function)
+    case = make(name, SIZES, leading, case_settings, spec)
     arrays = arrays_for(module, case)
     first = {name: x for name, x in arrays.items() if ".1." not in name}
-    sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bind(name, spec, **first)
-    assert [name.replace(".0.", ".*.") for name in first] == list(names)
-    results = function(**arguments(arrays), **case.settings)
-    for i, result in zip(in_turn(documented(function).results), parts(results), strict=True):
+    left_out = tuple(f"{key}." for key in case_settings if "." in key)
+    axes = {x: y for x, y in zip(names, axes_of(spec), strict=True) if not left(x, left_out)}
+    assert [name.replace(".0.", ".*.") for name in first] == list(axes)
+    bound = bind_all(name, list(zip(first, axes.values(), first.values(), strict=True)))
+    sizes = {x: SIZES[x] for x in SIZE_OF_ARGUMENT.values()} | bound
+    found = parts(function(**arguments(arrays), **case.settings))
+    results = documented(function).results
+    places = [i for i, x in enumerate(results) if not left(x, tuple(f"d{y}" for y in left_out))]
+    shown = [places[i] for i in in_turn([results[i] for i in places])]
+    for i, result in zip(shown, found, strict=True):
         assert tuple(result.shape) == result_shape(spec, sizes, i)
+
+
+def left(name: str, left_out: tuple[str, ...]) -> bool:
+    """Whether an array is among those that a case leaves out."""
+    return f"{name}.".startswith(left_out)
 
 
 def in_turn(names: Sequence[str]) -> Iterator[int]:

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from cases import FUNCTIONS, VALUES_NEEDED, arguments, make, to_torch
+from cases import FUNCTIONS, LAYERS, VALUES_NEEDED, arguments, make, only, to_torch
 from every import every, try_each
 from tformer import fast, reference
 from tformer.configuration import Configuration
 from tformer.docstrings import documented
+from tformer.layer_configuration import LayerConfiguration, Routing
 from tformer.parameters import HeadParameters, KVCache
 
 
@@ -136,7 +137,7 @@ def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
 
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
-    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "k": 2, "p": 0.5},
+    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "k": 2, "p": 0.5, "cap": 3.0},
 }
 SIZES = {
     "T": 2,
@@ -149,7 +150,11 @@ SIZES = {
     "d_model": 4,
     "d_ff": 5,
     "n_ctx": 7,
+    **{"n_experts": 6, "d_e": 8, "d_c": 9, "d_q": 10, "d_r": 4, "n_taps": 11, "d_x": 12},
 }
+MADE: dict[Any, Any] = {Configuration: Configuration(), Routing: Routing(top_k=2)}
+MADE |= {LayerConfiguration: LayerConfiguration(routing=Routing(top_k=2))}
+"""A value of each class of choices, by which arguments are annotated."""
 ODD: dict[str, Any] = {
     "a list": [1.0],
     "None": None,
@@ -170,10 +175,10 @@ def given_for(module: ModuleType, name: str, device: str = "cpu") -> dict[str, A
     """Arguments that a function takes."""
     said = documented(getattr(reference, name))
     taken = inspect.signature(getattr(reference, name)).parameters
-    numbers = {key: value for key, value in SMALL.items() if key in said.ranges}
-    if "configuration" in taken:
-        numbers["configuration"] = Configuration()
-    arrays = make(name, SIZES, [()] * len(said.names), numbers).arrays
+    numbers: dict[str, Any] = {x: SMALL[x] for x in SMALL if x in said.ranges}
+    numbers |= {key: MADE[x.annotation] for key, x in taken.items() if x.annotation in MADE}
+    one_mixer = only("attention") if name in LAYERS else {}
+    arrays = make(name, SIZES, [()] * len(said.names), numbers | one_mixer).arrays
     if module is fast:
         tensors = {key: to_torch(x, "float64").to(device) for key, x in arrays.items()}
         return arguments(tensors) | numbers

@@ -20,7 +20,7 @@ TESTED = ("exercise_answers", "exercise_precision", "claims", "letters", "widget
 """Tests of the engines, run for the chapter; `owed` names those of what it does not have yet."""
 WHOLE = ("curriculum", "quiz", "strips", "teach", "widget_code")
 """Tests that know no chapter, and try each."""
-STEM = "22_sparse_experts"
+STEM = "23_sparse_experts"
 
 
 def run(book: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -39,7 +39,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
             shutil.copy(path, book)
-    done = run(book, "tformer_book.pipeline", "chapter", "22", "sparse_experts")
+    done = run(book, "tformer_book.pipeline", "chapter", "23", "sparse_experts")
     assert done.returncode == 0, done.stdout + done.stderr
     return book, done.stdout
 
@@ -47,14 +47,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def test_the_notebooks_are_executed_and_the_lint_finds_nothing(written) -> None:
     book, said = written
     assert "3 of 3 ran through" in said
-    done = run(book, "tformer_book.pipeline", "lint", "22")
+    done = run(book, "tformer_book.pipeline", "lint", "23")
     assert done.stdout.endswith("3 notebooks, 0 findings\n"), done.stdout + done.stderr
 
 
 def test_its_own_tests_and_those_of_the_engines_pass(written) -> None:
     book, _ = written
     own, whole = ([f"tests/test_{name}.py" for name in names] for names in (TESTED, WHOLE))
-    for files in (["tests/chapters/ch22", *own, "--chapter", "22"], whole):
+    for files in (["tests/chapters/ch23", *own, "--chapter", "23"], whole):
         done = run(book, "pytest", "-q", "-p", "no:cacheprovider", *files)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
         assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 25
@@ -63,7 +63,7 @@ def test_its_own_tests_and_those_of_the_engines_pass(written) -> None:
 def test_what_is_still_to_be_written_is_said(written) -> None:
     book, said = written
     owed = said.partition("still to be written:\n")[2].splitlines()
-    assert [line.strip() for line in owed] == skeleton.owed(22)
+    assert [line.strip() for line in owed] == skeleton.owed(23)
     for place in re.findall(r"tests/[\w./]+", said.partition("still to be written:")[2]):
         assert (book / place).exists()
 
@@ -77,7 +77,7 @@ def test_other_files_name_the_chapter_where_it_belongs(written) -> None:
     plan = tomllib.loads((book / skeleton.PLAN).read_text(encoding="utf-8"))["part"]
     assert plan[-1]["chapter"][-1]["title"] == "Sparse experts"
     teach = (book / skeleton.TEACH).read_text(encoding="utf-8")
-    assert teach.endswith("## Chapter 22: sparse experts\n\n:::{teach} 22\n:::\n")
+    assert teach.endswith("## Chapter 23: sparse experts\n\n:::{teach} 23\n:::\n")
     first = json.loads((book / "chapters" / f"{STEM}.ipynb").read_text(encoding="utf-8"))
     assert first["cells"][0]["source"][0] == "# Sparse experts\n"
 
@@ -98,8 +98,8 @@ def test_a_chapter_between_others_is_put_between_them() -> None:
     [
         (0, "two_words", "a chapter's number is 1 to 99; got 0"),
         (100, "two_words", "a chapter's number is 1 to 99; got 100"),
-        (22, "Two words", "a name is small letters, digits and _"),
-        (22, "../out", "a name is small letters, digits and _"),
+        (23, "Two words", "a name is small letters, digits and _"),
+        (23, "../out", "a name is small letters, digits and _"),
         (4, "two_words", "there is a chapter 4"),
     ],
 )

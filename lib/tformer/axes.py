@@ -19,6 +19,13 @@ LEGEND: Mapping[str, str] = MappingProxyType(
         "N": "vocabulary size",
         "L": "layers",
         "n_ctx": "positions, or distances, in a learned table",
+        "n_experts": "experts",
+        "d_e": "hidden width of an expert",
+        "d_c": "width of a latent",
+        "d_q": "width of what queries, or gates, are computed from",
+        "d_r": "rotated width of latent attention",
+        "n_taps": "taps of a convolution",
+        "d_x": "channels of a convolution",
         "t_blocks": "blocks of query positions",
         "s_blocks": "blocks of key positions",
     }

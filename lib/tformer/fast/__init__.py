@@ -13,8 +13,30 @@ from tformer.fast.activations import (
 from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.blocks import block, block_vjp
 from tformer.fast.blockwise import blockwise_attention, blockwise_attention_vjp
+from tformer.fast.delta_net import (
+    delta_net,
+    delta_net_vjp,
+    gated_convolution,
+    gated_convolution_vjp,
+)
+from tformer.fast.delta_rule import (
+    chunked_gated_delta_rule,
+    gated_delta_rule,
+    gated_delta_rule_vjp,
+    short_convolution,
+    short_convolution_vjp,
+)
 from tformer.fast.device import pick_device
 from tformer.fast.embeddings import cooccurrence, ppmi, svd_embeddings
+from tformer.fast.experts import (
+    balancing_loss,
+    balancing_loss_vjp,
+    mixture_of_experts,
+    mixture_of_experts_vjp,
+    top_k_routing,
+    top_k_routing_vjp,
+)
+from tformer.fast.extended_attention import extended_attention, extended_attention_vjp
 from tformer.fast.feed_forward import (
     dropout,
     dropout_vjp,
@@ -39,6 +61,8 @@ from tformer.fast.interpretability import (
     logit_lens,
     previous_token_scores,
 )
+from tformer.fast.latents import absorbed_latent_attention, latent_attention, latent_attention_vjp
+from tformer.fast.layers import layer, layer_vjp
 from tformer.fast.linear import (
     elu_feature_map,
     linear_attention,
@@ -95,6 +119,7 @@ from tformer.fast.similarity import (
     projection,
     squared_distance,
 )
+from tformer.fast.sinks import sink_attention, sink_attention_vjp, soft_cap, soft_cap_vjp
 from tformer.fast.softmax import (
     entropy,
     log_softmax,
@@ -109,11 +134,14 @@ from tformer.fast.tree import Module
 
 __all__ = [
     "Module",
+    "absorbed_latent_attention",
     "alibi_bias",
     "alibi_slopes",
     "attention",
     "attention_vjp",
     "attention_weights",
+    "balancing_loss",
+    "balancing_loss_vjp",
     "block",
     "block_sparse_attention",
     "block_vjp",
@@ -122,6 +150,7 @@ __all__ = [
     "cached_decoder",
     "causal_attention",
     "causal_mask",
+    "chunked_gated_delta_rule",
     "cooccurrence",
     "cosine_similarity",
     "count_leaks",
@@ -129,6 +158,8 @@ __all__ = [
     "cross_entropy_vjp",
     "decoder",
     "decoder_vjp",
+    "delta_net",
+    "delta_net_vjp",
     "dot",
     "dropout",
     "dropout_vjp",
@@ -141,9 +172,15 @@ __all__ = [
     "encoder_vjp",
     "entropy",
     "extend_cache",
+    "extended_attention",
+    "extended_attention_vjp",
     "feed_forward",
     "feed_forward_vjp",
     "from_additive",
+    "gated_convolution",
+    "gated_convolution_vjp",
+    "gated_delta_rule",
+    "gated_delta_rule_vjp",
     "gelu",
     "gelu_tanh",
     "gelu_tanh_vjp",
@@ -153,8 +190,12 @@ __all__ = [
     "grouped_attention_weights",
     "head_outputs",
     "induction_scores",
+    "latent_attention",
+    "latent_attention_vjp",
+    "layer",
     "layer_norm",
     "layer_norm_vjp",
+    "layer_vjp",
     "linear_attention",
     "log_softmax",
     "logit_lens",
@@ -162,6 +203,8 @@ __all__ = [
     "merge",
     "merge_vjp",
     "min_p",
+    "mixture_of_experts",
+    "mixture_of_experts_vjp",
     "multi_head_attention",
     "multi_head_attention_vjp",
     "multi_head_weights",
@@ -191,10 +234,16 @@ __all__ = [
     "rope_permutation",
     "rope_vjp",
     "sample",
+    "short_convolution",
+    "short_convolution_vjp",
     "silu",
     "silu_vjp",
+    "sink_attention",
+    "sink_attention_vjp",
     "sinusoidal",
     "sliding_window_mask",
+    "soft_cap",
+    "soft_cap_vjp",
     "softmax",
     "softmax_jacobian",
     "softmax_vjp",
@@ -203,6 +252,8 @@ __all__ = [
     "temperature",
     "to_additive",
     "top_k",
+    "top_k_routing",
+    "top_k_routing_vjp",
     "top_p",
     "unembed",
     "unembed_vjp",

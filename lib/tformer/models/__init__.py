@@ -1,5 +1,7 @@
 """Around a model: sizes, costs, initialisation, files, state dicts, generation, activations.
 
+Decoders whose layers may differ are here too: `layered_decoder`.
+
 Importing it does not load PyTorch; each function takes NumPy arrays or tensors.
 """
 
@@ -24,8 +26,14 @@ from tformer.models.hooks import (
     run_with_hooks,
     zero_ablation,
 )
+from tformer.models.layered import (
+    cached_layered_decoder,
+    layered_decoder,
+    layered_decoder_vjp,
+)
 from tformer.models.objectives import masked_tokens, next_tokens, span_corruption
 from tformer.models.pretrained import PretrainedModel, from_checkpoint, from_pretrained
+from tformer.models.pretrained_layers import layers_from_pretrained, layers_from_state_dict
 from tformer.models.sizes import Sizes, count_flops, count_parameters, initialise
 from tformer.models.speculative import speculative_decoding
 from tformer.models.state_dicts import from_state_dict, to_state_dict
@@ -42,6 +50,7 @@ __all__ = [
     "attention_flops",
     "attention_share",
     "beam_search",
+    "cached_layered_decoder",
     "count_flops",
     "count_parameters",
     "decode_cost",
@@ -51,6 +60,10 @@ __all__ = [
     "generate",
     "initialise",
     "kv_cache_bytes",
+    "layered_decoder",
+    "layered_decoder_vjp",
+    "layers_from_pretrained",
+    "layers_from_state_dict",
     "load",
     "masked_tokens",
     "mean_ablation",

@@ -19,7 +19,10 @@ from tformer.pretrained.errors import PretrainedError, format_error
 __all__ = ["FIX", "Settings", "read_settings", "read_tensors"]
 
 SETTINGS, WEIGHTS = "config.json", "model.safetensors"
-FIX = "give a folder that save_pretrained of transformers wrote, for a Llama or a GPT-2"
+FIX = (
+    "give a folder that save_pretrained of transformers wrote, for a Llama or a GPT-2, "
+    "or for layers_from_pretrained one of another family"
+)
 DTYPES = {
     **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"},
     **{"I64": "<i8", "I32": "<i4", "U8": "u1", "BOOL": "?"},

@@ -1,4 +1,4 @@
-"""Write the skeleton of a chapter: `make chapter N=22 NAME=sparse_experts`.
+"""Write the skeleton of a chapter: `make chapter N=23 NAME=sparse_experts`.
 
 The skeleton is a small true chapter: a claim, an exercise and an exam question on equal scores, a
 figure to touch, a strip, three questions and a plan for lectures. An author replaces one after the

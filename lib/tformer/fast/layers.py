@@ -1,0 +1,147 @@
+"""A layer of a released model: a mixer and a feed-forward part, with their norms (chapter 22)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tformer.configuration import Configuration
+from tformer.fast._kernels import widened
+from tformer.fast.blocks import NORMS
+from tformer.fast.checks import require_values
+from tformer.fast.delta_net import cached_delta_net, cached_gated_convolution
+from tformer.fast.experts import mixture_of_experts, top_k_routing
+from tformer.fast.extended_attention import cached_attention
+from tformer.fast.feed_forward import feed_forward
+from tformer.fast.latents import cached_latent_attention
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+from tformer.layer_configuration import LayerConfiguration, require_layer
+from tformer.layers import LayerCache, LayerParameters
+from tformer.parameters import NormParameters
+
+__all__ = ["layer", "layer_vjp"]
+
+MIXERS: dict[str, Callable[..., Any]] = {
+    "attention": lambda x, p, c, cache, mask, valid, at: cached_attention(
+        x, p, c, cache, mask, at, True
+    ),
+    "latent": lambda x, p, c, cache, mask, valid, at: cached_latent_attention(
+        x, p, c, cache, mask, at, True
+    ),
+    "delta": lambda x, p, c, cache, mask, valid, at: cached_delta_net(x, p, c, cache, valid),
+    "convolution": lambda x, p, c, cache, mask, valid, at: cached_gated_convolution(
+        x, p, cache, valid
+    ),
+}
+"""Each mixer of new tokens, given a cache: its output, and the cache extended."""
+
+
+@twin
+def layer(
+    x: Tensor,
+    parameters: LayerParameters,
+    configuration: LayerConfiguration,
+    mask: Tensor | None = None,
+    valid: Tensor | None = None,
+    positions: Tensor | None = None,
+) -> Tensor:
+    """On a CPU half precision is widened to float32."""
+    if parameters.experts is not None:
+        require_values("layer", "x", x)
+    dtype = x.dtype
+    x, p = widened(x, parameters)
+    return cached_layer(x, p, configuration, None, mask, valid, positions)[0].to(dtype)
+
+
+@twin
+def layer_vjp(
+    x: Tensor,
+    parameters: LayerParameters,
+    configuration: LayerConfiguration,
+    grad: Tensor,
+    mask: Tensor | None = None,
+    valid: Tensor | None = None,
+    positions: Tensor | None = None,
+) -> tuple[Tensor, LayerParameters]:
+    """Computed by PyTorch's autograd from `layer`."""
+    if parameters.experts is not None:
+        require_values("layer_vjp", "x", x)
+
+    def forward(x: Tensor, p: LayerParameters) -> Tensor:
+        return layer(x, p, configuration, mask, valid, positions)
+
+    return vjp(forward, (x, parameters), grad)
+
+
+def cached_layer(
+    x: Tensor,
+    parameters: LayerParameters,
+    configuration: LayerConfiguration,
+    cache: LayerCache | None,
+    mask: Tensor | None,
+    valid: Tensor | None,
+    positions: Tensor | None,
+    offset: int = 0,
+) -> tuple[Tensor, LayerCache]:
+    """Apply a layer to the tokens after those in the cache; also return the new cache.
+
+    `mask`, `valid` and `positions` are for all tokens, cached ones first.
+    """
+    p, c = parameters, configuration
+    require_layer("layer", p, c)
+    name, mixer = next((name, one) for name in MIXERS if (one := getattr(p, name)) is not None)
+    seen = layer_mask(x, c, mask, valid, positions, offset)
+    new = None if valid is None else valid[..., offset:]
+    inputs = normed(x, p.mixer_norm, c)
+    y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions)
+    x = x + normed(y, p.mixer_norm_after, c)
+    answer = _feed(inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
+    return x if answer is None else x + normed(answer, p.feed_forward_norm_after, c), cache
+
+
+def layer_mask(
+    x: Tensor,
+    c: LayerConfiguration,
+    mask: Tensor | None,
+    valid: Tensor | None,
+    positions: Tensor | None,
+    offset: int,
+) -> Tensor | None:
+    """Return the mask (..., T, S) of window, chunk, padding and `mask`; None if there is none."""
+    found, n_all = mask, offset + x.shape[-2]
+    every = torch.arange(n_all, device=x.device)
+    if c.window is not None:
+        near = every > every[offset:, None] - c.window
+        found = near if found is None else found & near
+    if c.chunk is not None:
+        at = (every if positions is None else positions) // c.chunk
+        same = at[..., offset:, None] == at[..., None, :]
+        found = same if found is None else found & same
+    if valid is not None:
+        tokens = valid.unsqueeze(-2)
+        found = tokens if found is None else found & tokens
+    return found
+
+
+def normed(x: Tensor, norm: NormParameters | None, c: LayerConfiguration) -> Tensor:
+    """Apply a norm if there is one."""
+    return x if norm is None else NORMS[c.norm](x, norm, c.eps)
+
+
+def _feed(x: Tensor, p: LayerParameters, c: LayerConfiguration) -> Tensor | None:
+    """Return what the feed-forward part adds: the dense part, the experts, or both."""
+    dense = None
+    if p.feed_forward is not None:
+        dense = feed_forward(x, p.feed_forward, Configuration(activation=c.activation))
+    if p.experts is None or c.routing is None:
+        return dense
+    logits = x @ p.experts.w_router
+    logits = logits if p.experts.b_router is None else logits + p.experts.b_router
+    weights = top_k_routing(logits, c.routing, p.experts.choice_bias)
+    y = mixture_of_experts(x, p.experts, weights, c.activation, c.routing.weigh_input)
+    if dense is None:
+        return y
+    gate = p.experts.w_shared_gate
+    return y + (dense if gate is None else torch.sigmoid(x @ gate).unsqueeze(-1) * dense)

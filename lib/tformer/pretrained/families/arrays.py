@@ -1,0 +1,239 @@
+"""From a state dict under published names to `LayeredParameters`, by the table of the family."""
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tformer.layers import (
+    AttentionParameters,
+    ConvolutionParameters,
+    DeltaNetParameters,
+    ExpertParameters,
+    LatentAttentionParameters,
+    LayeredParameters,
+    LayerParameters,
+)
+from tformer.parameters import FeedForwardParameters, HeadParameters, NormParameters
+from tformer.pretrained.errors import PretrainedError, format_error
+from tformer.pretrained.families.checks import require_shapes
+from tformer.pretrained.families.family import Family, Split
+from tformer.pretrained.families.settings import Layout
+
+__all__ = ["read_parameters"]
+
+Array = NDArray[Any]
+FIX = "give all arrays of the model, and no others"
+OUTER = {
+    "embedding": "model.embed_tokens.weight",
+    "norm": "model.norm.weight",
+    "unembedding": "lm_head.weight",
+}
+IGNORED = re.compile(r".*rotary_emb\.inv_freq")
+LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
+EXPERT = re.compile(r"(.*\.experts\.)(\d+)\.(.+)")
+CLASSES = {
+    "attention.heads": HeadParameters,
+    "latent": LatentAttentionParameters,
+    "delta": DeltaNetParameters,
+    "convolution": ConvolutionParameters,
+    "feed_forward": FeedForwardParameters,
+    "experts": ExpertParameters,
+    **{f"{x}_norm{y}": NormParameters for x in ("mixer", "feed_forward") for y in ("", "_after")},
+}
+"""The class of each part of a layer, but attention, which has a part inside."""
+MIXERS = {"attention", "latent", "delta", "convolution"}
+HEADS, OUT, ROWS, MATRIX, VECTOR = "heads", "out", "rows", "matrix", "vector"
+WIDTHS, COUNTS = (("q", "d_k"), ("k", "d_k"), ("v", "d_v")), (("q", "F"), ("k", "F"), ("v", "L"))
+FORMS = {
+    **{f"attention.heads.w_{x}": (HEADS, y) for x, y in WIDTHS},
+    **{f"attention.heads.b_{x}": (ROWS, y) for x, y in WIDTHS},
+    "attention.heads.w_o": (OUT, "d_v"),
+    **dict.fromkeys(("attention.q_gain", "attention.k_gain"), (ROWS, "d_k")),
+    "attention.w_gate": (HEADS, "H"),
+    "experts.w_shared_gate": (VECTOR, ""),
+    **{f"latent.w_{x}": (HEADS, "H") for x in ("q", "q_shared", "k", "v")},
+    "latent.w_o": (OUT, "H"),
+    **{f"delta.{x}_{y}": (HEADS, z) for x in ("w", "kernel") for y, z in COUNTS},
+    **{f"delta.{x}": (HEADS, "L") for x in ("w_decay", "w_gate")},
+    "delta.b_decay": (ROWS, "L"),
+    "delta.w_o": (OUT, "L"),
+    **{f"experts.w_{x}": (HEADS, "") for x in ("in", "gate", "out")},
+    **{f"experts.b_{x}": (ROWS, "") for x in ("in", "gate", "out")},
+}
+"""How an array of rows is read, and the letter by which its rows are split: a number of heads, or
+a width (d_...); experts are apart already. The others are matrices, (out, in), or vectors."""
+
+
+def read_parameters(
+    where: Path, state: Mapping[str, Any], family: Family, layout: Layout
+) -> LayeredParameters:
+    """The parameters in a state dict.
+
+    Raises
+    ------
+    PretrainedError
+        If an array is missing or unexpected, or its shape does not fit its sizes.
+    """
+    outer, layers = _sorted(where, state, family, len(layout.mixers))
+    found: dict[str, Any] = {ours: outer.pop(theirs, None) for ours, theirs in OUTER.items()}
+    for ours in ("embedding", "norm"):
+        if found[ours] is None and ours not in family.bare_norms:
+            raise format_error(where, OUTER[ours], "none", FIX)
+    made = []
+    for i, each in enumerate(zip(layers, layout.mixers, layout.rotated, strict=True)):
+        one = f"{where}: layer {i}"
+        try:
+            made.append(_layer(one, family, layout, *each))
+            require_shapes(one, made[-1], found["embedding"])
+        except (ValueError, IndexError) as error:
+            if isinstance(error, PretrainedError):
+                raise
+            raise format_error(one, "arrays of the sizes in config.json", error, FIX) from error
+    if outer:
+        raise format_error(where, "no other arrays", min(outer), FIX)
+    embedding, out = found["embedding"], found["unembedding"]
+    tied = out is None or (out.shape == embedding.shape and np.array_equal(out, embedding))
+    gain = found["norm"] + 1 if family.adds_one else found["norm"]
+    return LayeredParameters(embedding, tuple(made), NormParameters(gain), None if tied else out.T)
+
+
+def _sorted(
+    where: Path, state: Mapping[str, Any], family: Family, n_layers: int
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """The arrays outside of the layers and in each of them, under the names of the table."""
+    outer: dict[str, Array] = {}
+    layers: list[dict[str, Array]] = [{} for _ in range(n_layers)]
+    experts: dict[tuple[int, str], dict[int, Array]] = {}
+    for name, x in state.items():
+        plain = name
+        for old, new in family.renames:
+            plain = plain.replace(old, new)
+        if IGNORED.fullmatch(plain):
+            continue
+        if (match := LAYER.fullmatch(plain)) is None or int(match[1]) >= n_layers:
+            outer[plain] = np.asarray(x)
+            continue
+        i, inner = int(match[1]), match[2]
+        if (match := EXPERT.fullmatch(inner)) is None:
+            layers[i][inner] = np.asarray(x)
+        else:
+            experts.setdefault((i, match[1] + match[3]), {})[int(match[2])] = np.asarray(x)
+    for (i, name), each in experts.items():
+        if each.keys() != {*range(len(each))} or len({x.shape for x in each.values()}) > 1:
+            found = f"{sorted(each)[:9]} of shapes {sorted({x.shape for x in each.values()})[:3]}"
+            wanted = f"experts of one shape, numbered from 0, for layer {i} {name}"
+            raise format_error(where, wanted, found, FIX)
+        layers[i][name] = np.stack([each[e] for e in range(len(each))])
+    return outer, layers
+
+
+def _layer(
+    where: str,
+    family: Family,
+    layout: Layout,
+    named: dict[str, Array],
+    mixer: str,
+    rotated: int,
+) -> LayerParameters:
+    """One layer; all its arrays must be used."""
+    sizes = layout.sizes
+    for split in family.splits:
+        if split.name in named and split.mixer in ("", mixer):
+            named |= _parts(named.pop(split.name), split, sizes)
+    names = {x: y for x, y in family.names.items() if x.split(".")[0] not in MIXERS - {mixer}}
+    found = {
+        field: _read(field, named.pop(name), family, sizes)
+        for field, name in names.items()
+        if name in named
+    }
+    _require_all(where, found, names, layout.absent)
+    if named:
+        raise format_error(where, "no other arrays", min(named), FIX)
+    if rotated:
+        _reorder(found, rotated, sizes["d_k"])
+    heads = found.get("attention.heads.w_q")
+    if heads is not None and len(heads) != sizes["H"]:
+        raise ValueError(f"num_attention_heads is {sizes['H']}, but queries have {len(heads)}")
+    return _built(found, family)
+
+
+def _require_all(
+    where: str, found: dict[str, Array], names: Mapping[str, str], optional: set[str]
+) -> None:
+    """Require all arrays but biases, and those of a dense part or of experts that are not there."""
+    parts = {field.split(".")[0] for field in found}
+    for field, name in names.items():
+        part, last = field.split(".")[0], field.split(".")[-1]
+        absent = part in ("feed_forward", "experts") and part not in parts
+        bias = part == "attention" and last[:2] == "b_"
+        if field not in found and not (absent or bias or field in optional):
+            raise format_error(where, name, "none", FIX)
+    if not parts & {"feed_forward", "experts"}:
+        raise format_error(where, "arrays of a feed-forward part", "none", FIX)
+
+
+def _parts(x: Array, split: Split, sizes: dict[str, int]) -> dict[str, Array]:
+    """The parts of an array by their names."""
+    x = np.moveaxis(x, split.axis, 0)
+    groups = len(x) // len(split.parts) if split.groups == "*" else sizes.get(split.groups, 1)
+    x = x.reshape(groups, -1, *x.shape[1:])
+    widths = [math.prod(sizes[x] for x in one.split("*")) for one in split.widths]
+    equal, n = x.shape[1] - sum(widths), len(split.parts) - len(widths)
+    if n and equal % n:
+        raise ValueError(f"{split.name} has {x.shape[1]} rows in a group; {n} parts are equal")
+    widths += [equal // n] * n if n else []
+    found = {}
+    for name, part in zip(split.parts, np.split(x, np.cumsum(widths)[:-1], axis=1), strict=True):
+        part = np.moveaxis(part.reshape(-1, *part.shape[2:]), 0, split.axis)
+        found[name] = part.mT if split.transposed else part
+    return found
+
+
+def _read(field: str, x: Array, family: Family, sizes: dict[str, int]) -> Array:
+    """An array in the form of its field."""
+    if ".kernel" in field:  # (channels, 1, taps)
+        x = x.reshape(x.shape[0], x.shape[-1])
+    if family.adds_one and field.endswith("gain") and not field.startswith("delta"):
+        x = x + 1
+    form, letter = FORMS.get(
+        field, (MATRIX if ".w_" in field or ".kernel" in field else VECTOR, "")
+    )
+    if form == MATRIX:
+        return x.T
+    if form == VECTOR:
+        return x.reshape(-1)
+    if form == OUT:
+        x = x.T
+    if letter:
+        number = sizes[letter]
+        x = x.reshape(*((-1, number) if letter[0] == "d" else (number, -1)), *x.shape[1:])
+    return x.mT if form == HEADS else x
+
+
+def _reorder(found: dict[str, Array], rotated: int, d_k: int) -> None:
+    """Put the coordinates that are rotated first, in queries and keys alike."""
+    order = np.arange(d_k).reshape(2, -1)
+    first, last = order[:, : rotated // 2], order[:, rotated // 2 :]
+    columns = np.concatenate([first.reshape(-1), last.reshape(-1)])
+    for name in ("heads.w_q", "heads.w_k", "heads.b_q", "heads.b_k", "q_gain", "k_gain"):
+        if (field := f"attention.{name}") in found:
+            found[field] = found[field][..., columns]
+
+
+def _built(found: dict[str, Array], family: Family) -> LayerParameters:
+    """The tree of the fields; each part is there if one of its fields is."""
+    parts: dict[str, dict[str, Any]] = {}
+    for field, x in found.items():
+        part, last = field.rsplit(".", 1)
+        parts.setdefault(part, {})[last] = x
+    attention = parts.pop("attention", {})
+    parts |= {part: {} for part in family.bare_norms if part in CLASSES}
+    made = {part: CLASSES[part](**inner) for part, inner in parts.items()}
+    if (heads := made.pop("attention.heads", None)) is not None:
+        made["attention"] = AttentionParameters(heads, **attention)
+    return LayerParameters(**made)

@@ -1,0 +1,148 @@
+"""The tables of families released in 2026."""
+
+from tformer.pretrained.families.family import Family, Split
+from tformer.pretrained.families.tables import (
+    EXPERT_SPLITS,
+    EXPERTS,
+    FEED_FORWARD,
+    HEAD_NORMS,
+    HEADS,
+    LLAMA,
+    MIXTRAL_NAMES,
+    MLA,
+    MLA_SIZES,
+    MLA_SPLITS,
+    MODELS,
+    NORMALISED,
+    NORMS,
+    SHARED_TO_MLP,
+    TOP_K,
+    WINDOW,
+)
+
+__all__ = ["TABLES_2026"]
+
+SINKS = {"attention.sinks": "self_attn.sinks"}
+CHOICE_BIAS = {"experts.choice_bias": "mlp.gate.e_score_correction_bias"}
+DELTA = {
+    **{f"delta.w_{x}": f"self_attn.{x}_proj.weight" for x in "qkvo"},
+    **{f"delta.kernel_{x}": f"self_attn.{x}_conv1d.weight" for x in "qkv"},
+    "delta.w_beta": "self_attn.b_proj.weight",
+    "delta.log_rate": "self_attn.A_log",
+    "delta.w_decay_down": "self_attn.f_a_proj.weight",
+    "delta.w_decay": "self_attn.f_b_proj.weight",
+    "delta.b_decay": "self_attn.dt_bias",
+    "delta.w_gate_down": "self_attn.g_a_proj.weight",
+    "delta.w_gate": "self_attn.g_b_proj.weight",
+    "delta.gain": "self_attn.o_norm.weight",
+}
+
+TABLES_2026 = {
+    "flint": Family(
+        LLAMA | HEAD_NORMS | SINKS | EXPERTS,
+        MODELS | WINDOW | TOP_K | NORMALISED,
+        {"qk_norm": "head", "routing.scores": "sigmoid"},
+        positionless=("full_attention",),
+        kinds=(),
+        splits=EXPERT_SPLITS,
+        renames=(*SHARED_TO_MLP, (".softmax_offset", ".sinks")),
+    ),
+    "mimo_v2_flash": Family(
+        LLAMA | SINKS | EXPERTS | CHOICE_BIAS,
+        MODELS
+        | WINDOW
+        | TOP_K
+        | NORMALISED
+        | {"routing.n_groups": "n_group", "routing.top_groups": "topk_group"}
+        | {"routing.factor": "routed_scaling_factor", "value_scale": "attention_value_scale"},
+        {"routing.scores": "sigmoid"},
+        sizes={"d_k": "head_dim", "d_v": "v_head_dim"},
+        kinds=(),
+        optional={"attention.sinks": ""},  # only layers with a window have them
+        splits=EXPERT_SPLITS,
+        renames=((".attention_sink_bias", ".sinks"),),
+    ),
+    "lfm3": Family(
+        HEADS
+        | FEED_FORWARD
+        | HEAD_NORMS
+        | {
+            "mixer_norm.gain": "operator_norm.weight",
+            "mixer_norm_after.gain": "post_operator_norm.weight",
+            "feed_forward_norm.gain": "ffn_norm.weight",
+            "feed_forward_norm_after.gain": "post_ffn_norm.weight",
+            "attention.w_gate": "self_attn.g_proj.weight",
+            **{f"convolution.w_{x}": f"conv.{x}" for x in ("before", "after", "in")},
+            "convolution.kernel": "conv.conv.weight",
+            "convolution.w_out": "conv.out_proj.weight",
+        },
+        {"eps": "norm_eps rms_norm_eps"} | WINDOW,
+        {"qk_norm": "head", "activation": "silu"},
+        mixers={"": "attention", "conv": "convolution"},
+        positionless=("conv",),
+        kinds=(),
+        optional={
+            "attention.w_gate": "use_attention_gate",
+            "mixer_norm_after.gain": "use_sandwich_norm",
+            "feed_forward_norm_after.gain": "use_sandwich_norm",
+        },
+        splits=(
+            Split("conv.in_proj.weight", tuple(f"conv.{x}" for x in ("before", "after", "in"))),
+        ),
+        renames=(
+            (".feed_forward.w1.", ".mlp.gate_proj."),
+            (".feed_forward.w2.", ".mlp.down_proj."),
+            (".feed_forward.w3.", ".mlp.up_proj."),
+            (".self_attn.gate_proj.", ".self_attn.g_proj."),
+            ("model.embedding_norm.", "model.norm."),
+        ),
+        required={"conv_bias": (False, None)},
+        unused=("conv_L_cache",),
+    ),
+    "hrm_text": Family(  # a stack of it: the form has no loop over two stacks
+        HEADS | FEED_FORWARD | {"attention.w_gate": "self_attn.gate_proj.weight"},
+        MODELS,
+        model_keys={"embedding_scale": "embedding_scale"},
+        splits=(
+            Split(
+                "self_attn.gqkv_proj.weight",
+                tuple(f"self_attn.{x}_proj.weight" for x in ("gate", "q", "k", "v")),
+            ),
+            Split("mlp.gate_up_proj.weight", ("mlp.gate_proj.weight", "mlp.up_proj.weight")),
+        ),
+        renames=((".attn.", ".self_attn."),),
+        required={"H_cycles": (None,), "L_cycles": (None,)},
+        unused=("prefix_lm",),
+        bare_norms=("mixer_norm", "feed_forward_norm", "norm"),
+    ),
+    "kimi_linear": Family(
+        {x: y for x, y in MLA.items() if x not in ("latent.w_q_down", "latent.q_gain")}
+        | FEED_FORWARD
+        | NORMS
+        | DELTA
+        | EXPERTS
+        | CHOICE_BIAS,
+        MODELS
+        | {"routing.top_k": "num_experts_per_token num_experts_per_tok"}
+        | {"routing.renormalise": "moe_renormalize norm_topk_prob"}
+        | {"routing.n_groups": "num_expert_group n_group", "routing.top_groups": "topk_group"}
+        | {"routing.factor": "routed_scaling_factor"},
+        {"routing.scores": "sigmoid", "latent_eps": 1e-6},
+        sizes=MLA_SIZES | {"F": "linear_num_heads", "L": "linear_num_heads"},
+        mixers={"": "latent", "linear_attention": "delta"},
+        positionless=("full_attention", "linear_attention"),
+        kinds=(),
+        splits=(
+            *EXPERT_SPLITS,
+            *MLA_SPLITS,
+            Split(
+                "self_attn.conv1d.weight",
+                tuple(f"self_attn.{x}_conv1d.weight" for x in "qkv"),
+            ),
+        ),
+        renames=(*MIXTRAL_NAMES, *SHARED_TO_MLP, (".forget_gate.", ".")),
+        required={"q_lora_rank": (None,)},
+        unused=("qk_head_dim", "v_head_dim") + ("linear_head_dim", "linear_conv_kernel_dim"),
+    ),
+}
+"""By model_type."""

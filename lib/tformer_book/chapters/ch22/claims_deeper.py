@@ -1,0 +1,76 @@
+"""The claims of chapter 22's deeper page: chunks of the delta rule, and a rotation undone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tformer import reference as ref
+from tformer_book.claims.registry import claim, require
+from tformer_book.claims.tools import near
+
+
+@claim(
+    "prop-delta-chunks",
+    "numeric",
+    mutants={
+        "a token corrects itself twice": {"diagonal": True},
+        "the decay inside a chunk is left out": {"decays": False},
+        "the output does not see its own token": {"own": False},
+    },
+    scope="20 texts of 12 tokens, widths 5 and 3, one chunk and many",
+)
+def delta_chunks(diagonal: bool = False, decays: bool = True, own: bool = True) -> str:
+    """One triangular system for a whole text, a token at a time, and the library's chunks."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q, k = rng.normal(size=(2, 12, 5))
+        v, start = rng.normal(size=(12, 3)), rng.normal(size=(5, 3))
+        alpha, beta = rng.uniform(0.6, 1.0, 12), rng.uniform(0.0, 0.3, 12)
+        state, want = start, np.zeros((12, 3))
+        for t in range(12):
+            kept = alpha[t] * state
+            state = kept + beta[t] * np.outer(k[t], v[t] - k[t] @ kept)
+            want[t] = q[t] @ state
+        gamma = np.cumprod(alpha)
+        ratio = gamma[:, None] / gamma if decays else np.ones((12, 12))
+        below = np.tril(ratio * (k @ k.T), 0 if diagonal else -1)
+        right = beta[:, None] * (v - gamma[:, None] * (k @ start))
+        u = np.linalg.solve(np.eye(12) + beta[:, None] * below, right)
+        seen = np.tril(ratio * (q @ k.T), 0 if own else -1)
+        got = gamma[:, None] * (q @ start) + seen @ u
+        require(near(got, want, 1e-10), f"in one system: off by {abs(got - want).max():.3f}")
+        given = (q, k, v, np.log(alpha)[:, None], beta, start)
+        for chunk in (1, 5, 64):
+            y, last = ref.chunked_gated_delta_rule(*given, chunk=chunk)
+            off = max(abs(y - want).max(), abs(last - state).max())
+            require(off < 1e-10, f"the library in chunks of {chunk}: off by {off:.3f}")
+    return "token by token against one system, and the library in chunks of 1, 5 and 64, to 1e-10"
+
+
+@claim(
+    "prop-undone-rotation",
+    "numeric",
+    mutants={
+        "nothing is rotated back": {"way": 0},
+        "it is rotated once more": {"way": 1},
+        "values that are not rotated may be rotated back": {"turned": False},
+    },
+    scope="20 texts of 9 tokens, width 8, shifts of 1, 7 and 1000",
+)
+def undone_rotation(way: int = -1, turned: bool = True) -> str:
+    """Rotated keys as values, and the library's attention, at shifted positions."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        q, c = rng.normal(size=(2, 9, 8))
+        found = []
+        for shift in (0, 1, 7, 1000):
+            turns = ref.sinusoidal(np.arange(9) + shift, 8)
+            keys = ref.rope(c, turns)
+            values = keys if turned else c
+            y = ref.attention(ref.rope(q, turns), keys, values, ref.causal_mask(9, 9))
+            again = ref.sinusoidal(way * (np.arange(9) + shift), 8)
+            found.append(ref.rope(y, again))
+        off = max(abs(y - found[0]).max() for y in found)
+        # angles of a thousand tokens are rounded at 1e-13
+        require(off < 1e-10, f"a shift of all positions moves the output by {off:.3f}")
+    return "the library's attention at four places of each text, to 1e-10"

@@ -1,0 +1,68 @@
+"""What the published classes gave: logits, parameters and caches of small models."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tformer.models.layered import cached_layered_decoder
+from tformer.parameters import leaves
+from tformer_book.chapters.ch22 import counting, guesses, listing, published, running
+from tformer_book.chapters.ch22.plans import DEFAULTS
+from tformer_book.claims.registry import claim, require
+
+BOUND = 1e-13
+"""Rounding in float64: the largest measured is 6e-15, and sums of other lengths round otherwise."""
+
+
+@claim(
+    "exm-published",
+    "empirical",
+    mutants={
+        "Qwen3 norms queries and keys after RoPE": {"wrong": "QK-norm after RoPE"},
+        "gpt-oss has no sink": {"wrong": "no sink"},
+        "a window keeps every token": {"windows": False},
+        "biases for the choice of experts are parameters": {"biases": True},
+    },
+    scope="21 classes of transformers 5.24.0, 13 tokens, 30 cached",
+)
+def published_classes(wrong: str = "", windows: bool = True, biases: bool = False) -> str:
+    """Our blocks against the stored logits; formulas against what was counted in the classes."""
+    for family in published.FAMILIES:
+        stored = published.fixtures()[family]
+        p, c = published.model(family)
+        block = listing.block_of(family)
+        for one in guesses.GUESSES:
+            if (one.family, one.says) == (family, wrong):
+                block = guesses.changed(one)
+        got = running.logits(np.array(stored["tokens"]), p, c, block)[-1]
+        off = running.difference(got, np.array(stored["logits"]))
+        require(off < BOUND, f"{family}: logits differ by {off:.1e} of the largest")
+        layers = zip(p.layers, c.layers, strict=True)
+        kept = counting.kept_of(tuple(counting.kept_by(a, b) for a, b in layers))
+        for n, numbers in stored["cached_numbers"].items():
+            tokens = int(n)
+            mine = kept.numbers(tokens)
+            if not windows:
+                mine += sum(each * (tokens - most) for each, most in kept.per_window)
+            require(mine == numbers, f"{family}: {mine} numbers after {n} tokens, not {numbers}")
+        for n in (7, len(stored["tokens"])):
+            own = leaves(cached_layered_decoder(np.array(stored["tokens"])[:n], p, c)[1])
+            all_kept = kept.numbers(n) + sum(
+                each * max(0, n - most) for each, most in kept.per_window
+            )
+            held = sum(x.size for x in own)
+            require(held == all_kept, f"{family}: our cache holds {held} numbers, not {all_kept}")
+        total = counting.n_parameters(p)
+        if biases:
+            extra = [x.experts.choice_bias for x in p.layers if x.experts is not None]
+            total += sum(x.size for x in extra if x is not None)
+        want = stored["n_parameters"]
+        require(total == want, f"{family}: {total} parameters, not {want}")
+    for family in DEFAULTS:
+        total, want = counting.both(family)[0], counting.COUNTED[family]
+        require(total == want, f"{family}: {total} parameters by default, not {want}")
+    return (
+        f"{len(published.FAMILIES)} classes: logits to 1e-13 of the largest; numbers in the cache "
+        "after 20 and 30 tokens, those in our own after 7 and 13, and parameters, exactly; seven "
+        "default sizes counted"
+    )

@@ -1,0 +1,119 @@
+"""Parameters of a model, those that one token uses, and the numbers that its cache keeps."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import NamedTuple
+
+from tformer.layer_configuration import LayerConfiguration
+from tformer.layers import LayeredParameters, LayerParameters
+from tformer.parameters import leaves, named_leaves
+from tformer_book.chapters.ch22.plans import DEFAULTS, configuration, parameters
+
+__all__ = ["COUNTED", "DEFAULTS", "Kept", "both", "kept", "kept_by", "n_active", "n_parameters"]
+
+NUMBER, STATE = 2, 4
+"""Bytes of a cached number in bfloat16, and of a number of a state, which is kept in float32."""
+COUNTED = {
+    "llama": 6_738_415_616,
+    "mixtral": 46_702_792_704,
+    "gemma3": 2_628_658_432,
+    "gpt_oss": 116_829_156_672,
+    "llama4": 107_769_861_120,
+    "deepseek_v3": 671_026_404_352,
+    "qwen3_next": 79_674_391_296,
+}
+"""Parameters of the published classes at these sizes, counted on PyTorch's meta device."""
+
+
+class Kept(NamedTuple):
+    """Numbers that a cache keeps for each token, in rows whatever the length, and in states.
+
+    `per_window` holds a pair for each kind of window: numbers a token, and how many tokens it
+    keeps.
+    """
+
+    per_token: int = 0
+    rows: int = 0
+    states: int = 0
+    per_window: tuple[tuple[int, int], ...] = ()
+
+    def numbers(self, n_tokens: int) -> int:
+        """Numbers after so many tokens."""
+        windows = sum(each * min(n_tokens, most) for each, most in self.per_window)
+        return self.per_token * n_tokens + self.rows + self.states + windows
+
+    def total(self, n_tokens: int) -> int:
+        """Bytes after so many tokens."""
+        return NUMBER * self.numbers(n_tokens) + (STATE - NUMBER) * self.states
+
+    def besides(self) -> int:
+        """Bytes that do not grow with a long text: rows, states, full windows."""
+        windows = sum(each * most for each, most in self.per_window)
+        return NUMBER * (self.rows + windows) + STATE * self.states
+
+
+def n_parameters(p: LayeredParameters) -> int:
+    """All that is trained by gradients: a bias for the choice of experts is not."""
+    return sum(prod(x.shape) for name, x in named_leaves(p) if not name.endswith("choice_bias"))
+
+
+def n_active(p: LayeredParameters, top_k: int) -> int:
+    """Those that one token uses: top_k experts a layer, and of an untied embedding none."""
+    total = n_parameters(p)
+    for layer in p.layers:
+        if layer.experts is not None:
+            own = ("w_in", "w_gate", "w_out", "b_in", "b_gate", "b_out")
+            arrays = leaves([getattr(layer.experts, name) for name in own])
+            each = sum(prod(x.shape[1:]) for x in arrays)
+            total -= (layer.experts.w_in.shape[0] - top_k) * each
+    return total if p.unembedding is None else total - prod(p.embedding.shape)
+
+
+def both(family: str) -> tuple[int, int]:
+    """All parameters of a model of the default sizes, and those that one token uses."""
+    plan = DEFAULTS[family]
+    p = parameters(plan)
+    return n_parameters(p), n_active(p, plan.top_k)
+
+
+def kept_by(p: LayerParameters, c: LayerConfiguration) -> Kept:
+    """What one layer keeps; a window keeps the tokens that a later query can still see."""
+    if p.latent is not None:
+        return Kept(p.latent.w_kv_down.shape[1] + p.latent.w_k_shared.shape[1])
+    if p.convolution is not None:
+        return Kept(rows=prod(p.convolution.kernel.shape))
+    if p.delta is not None:
+        kernels = (p.delta.kernel_q, p.delta.kernel_k, p.delta.kernel_v)
+        (h, _, d_v), d_k = kernels[2].shape, kernels[1].shape[-1]
+        return Kept(rows=sum(prod(x.shape) for x in kernels), states=h * d_k * d_v)
+    if p.attention is None:
+        raise ValueError("kept_by: the layer has no mixer")
+    heads = p.attention.heads
+    g, _, d_k = heads.w_k.shape
+    each = g * (d_k + heads.w_v.shape[-1])
+    most = c.window or c.chunk
+    return Kept(each) if most is None else Kept(per_window=((each, most - 1),))
+
+
+def kept_of(layers: tuple[Kept, ...]) -> Kept:
+    """What several layers keep together."""
+    windows: dict[int, int] = {}
+    for one in layers:
+        for each, most in one.per_window:
+            windows[most] = windows.get(most, 0) + each
+    return Kept(
+        sum(x.per_token for x in layers),
+        sum(x.rows for x in layers),
+        sum(x.states for x in layers),
+        tuple((each, most) for most, each in windows.items()),
+    )
+
+
+@cache
+def kept(family: str) -> Kept:
+    """What a model of the default sizes keeps."""
+    plan = DEFAULTS[family]
+    layers = zip(parameters(plan).layers, configuration(plan), strict=True)
+    return kept_of(tuple(kept_by(p, c) for p, c in layers))
