@@ -38,6 +38,18 @@ def test_the_neighbourhood_is_there_after_300_steps() -> None:
     np.testing.assert_allclose(np.delete(weights[:3, :3].ravel(), 4), 0.111, atol=0.006)
 
 
+def test_a_board_that_repeats_itself_is_read_like_one_of_its_parts() -> None:
+    """With the new offsets hidden, each cell of 16 × 16 sees each cell of the 8 × 8 once."""
+    rng = np.random.default_rng(0)
+    model = {**life_learnt.begin(0), "bias": rng.normal(size=64)}
+    small = life_learnt.boards(rng, 4)
+    wider = np.tile(small, (1, 2, 2)).reshape(4, -1)
+    bias = life_learnt.carried(model["bias"], 16, -np.inf)
+    found = life_learnt.score(wider, model, bias=bias).reshape(4, 16, 16)
+    want = np.tile(life_learnt.score(small.reshape(4, -1), model).reshape(4, 8, 8), (1, 2, 2))
+    np.testing.assert_allclose(found, want, atol=1e-12)
+
+
 def test_a_series_ends_as_it_is_stored() -> None:
     """To a hundredth of a degree."""
     told = series.stored()["1"]

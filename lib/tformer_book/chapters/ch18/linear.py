@@ -28,6 +28,7 @@ __all__ = [
     "learnt",
     "measured",
     "predicted",
+    "spreads",
     "step_of",
     "stored",
 ]
@@ -141,6 +142,17 @@ def gd_plus_plus(e: np.ndarray, etas: np.ndarray, bends: np.ndarray) -> np.ndarr
         r = r - eta / n * (x @ keys.mT) @ r[:, :n]
         x = x - bend / n * (x @ keys.mT) @ keys
     return -r[:, -1, 0]
+
+
+def spreads(bend: float, count: int = 2000, seed: int = 0) -> np.ndarray:
+    """How unevenly examples vary, (2, count): as drawn, and after each x has lost γ C x.
+
+    The largest eigenvalue of C divided by the smallest, C being the mean of xᵀ x and γ the `bend`.
+    """
+    x = np.random.default_rng(seed).standard_normal((count, COUNT, WIDTH))
+    bent = x - bend / COUNT * x @ x.mT @ x
+    sizes = np.linalg.eigvalsh([one.mT @ one / COUNT for one in (x, bent)])
+    return np.asarray(sizes[..., -1] / sizes[..., 0])
 
 
 def predicted(spectrum: tuple[float, ...] = SPECTRUM, n: int = COUNT) -> np.ndarray:

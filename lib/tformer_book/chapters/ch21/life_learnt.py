@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
 
 Array = np.ndarray
 FILE = Path(__file__).with_name("life_learnt.json")
-SIDE, WIDTH, HIDDEN = 8, 16, 32
+SIDE, WIDER, WIDTH, HIDDEN = 8, 16, 16, 32
 STEPS, BATCH, RATE, SEEDS = 800, 32, 0.02, 3
 CONFIGURATION = Configuration(activation="relu", positions="none")
 
@@ -33,6 +33,19 @@ def offsets() -> Array:
     row, column = np.divmod(np.arange(SIDE * SIDE), SIDE)
     down, right = (row - row[:, None]) % SIDE, (column - column[:, None]) % SIDE
     return np.asarray(down * SIDE + right)
+
+
+def carried(bias: Array, side: int, beyond: float) -> Array:
+    """The bias of each pair of cells on a larger board: (side², side²).
+
+    The 64 offsets, from four rows up to three rows down, keep theirs (64,). All others get
+    `beyond`; -inf hides them.
+    """
+    row, column = np.divmod(np.arange(side * side), side)
+    half = side // 2
+    down, right = ((to - to[:, None] + half) % side - half for to in (row, column))
+    known = (abs(2 * down + 1) < SIDE) & (abs(2 * right + 1) < SIDE)
+    return np.where(known, bias[down % SIDE * SIDE + right % SIDE], beyond)
 
 
 def begin(seed: int) -> dict[str, Any]:
@@ -54,20 +67,23 @@ def begin(seed: int) -> dict[str, Any]:
     }
 
 
-def score(boards: Any, model: dict[str, Any], library: Any = reference) -> Any:
-    """Above 0 where a cell will live: (n, 64) for boards (n, 64) of 0 and 1."""
+def score(boards: Any, model: dict[str, Any], library: Any = reference, bias: Any = None) -> Any:
+    """Above 0 where a cell will live: (n, cells) for boards (n, cells) of 0 and 1.
+
+    The bias (cells, cells) is the model's own, for 64 cells, unless another is given.
+    """
     x = model["embedding"][boards]
     nothing = 0 * model["w_v"][..., :1]
     heads = HeadParameters(nothing, nothing, model["w_v"], model["w_o"])
-    bias = model["bias"][offsets()][None]
-    x = x + library.multi_head_attention(x, heads, bias=bias)
+    bias = model["bias"][offsets()] if bias is None else bias
+    x = x + library.multi_head_attention(x, heads, bias=bias[None])
     x = x + library.feed_forward(x, model["feed_forward"], CONFIGURATION)
     return (x @ model["out"])[..., 0]
 
 
-def boards(rng: np.random.Generator, n: int) -> Array:
-    """Random boards (n, 8, 8) with a share of living cells of their own, .1 to .6."""
-    return (rng.random((n, SIDE, SIDE)) < rng.uniform(0.1, 0.6, (n, 1, 1))).astype(int)
+def boards(rng: np.random.Generator, n: int, side: int = SIDE) -> Array:
+    """Random boards (n, side, side) with a share of living cells of their own, .1 to .6."""
+    return (rng.random((n, side, side)) < rng.uniform(0.1, 0.6, (n, 1, 1))).astype(int)
 
 
 def trained(seed: int, until: int | None = None) -> dict[str, Any]:
@@ -98,22 +114,33 @@ def all_neighbourhoods() -> Array:
 
 
 def measured(model: dict[str, Any]) -> dict[str, Any]:
-    """Weights of the 64 offsets; wrong cells of 512 neighbourhoods and of 200 random boards."""
+    """Weights of the 64 offsets; wrong cells of 512 neighbourhoods and of 200 random boards.
+
+    And of 50 boards of 16 × 16 cells, where 192 offsets are new: hidden, or with the mean bias of
+    the 55 that are no neighbours.
+    """
     import torch
 
     from tformer import fast
 
-    def wrong(now: Array) -> Array:
+    def wrong(now: Array, bias: Array | None = None) -> Array:
+        there = None if bias is None else torch.tensor(bias, dtype=torch.float32)
         with torch.no_grad():
-            found = score(torch.tensor(now.reshape(len(now), -1)), model, fast).numpy() > 0
+            found = score(torch.tensor(now.reshape(len(now), -1)), model, fast, there).numpy() > 0
         return np.asarray(found.reshape(now.shape) != life_step(now))
 
-    drawn = boards(np.random.default_rng(99), 200)
-    weights = reference.softmax(model["bias"].detach().double().numpy())
+    drawn, wider = (
+        boards(np.random.default_rng(99), n, side) for n, side in ((200, SIDE), (50, WIDER))
+    )
+    bias = model["bias"].detach().double().numpy()
+    near = {down % SIDE * SIDE + right % SIDE for down in (-1, 0, 1) for right in (-1, 0, 1)}
+    mean = np.delete(bias, [*near]).mean()
     return {
         "wrong of 512": int(wrong(all_neighbourhoods())[:, 3, 3].sum()),
         "wrong of 12800": int(wrong(drawn).sum()),
-        "weights": weights.round(5).tolist(),
+        "wider, new offsets hidden": int(wrong(wider, carried(bias, WIDER, -np.inf)).sum()),
+        "wider, new offsets like the others": int(wrong(wider, carried(bias, WIDER, mean)).sum()),
+        "weights": reference.softmax(bias).round(5).tolist(),
     }
 
 
