@@ -65,7 +65,7 @@ function reachWide() {
 }
 
 /** The text of an element as it is read: each formula once, no sign of a link. */
-function wordsOf(element) {
+function textOf(element) {
   const copy = element.cloneNode(true);
   copy.querySelectorAll(".katex-html, .headerlink, script, style, noscript").forEach((part) => part.remove());
   return copy.textContent.replace(/\s+/g, " ").trim();
@@ -79,7 +79,7 @@ function reportHere(link) {
     const selection = getSelection(), range = selection.rangeCount && selection.getRangeAt(0);
     const from = range && (range.startContainer.parentElement ?? range.startContainer);
     if (!selection.isCollapsed && from.closest?.("article")) {
-      [chosen, until] = [{ text: wordsOf(range.cloneContents()), section: from.closest("[id]:is(section, .admonition, dt)")?.id }, Infinity];
+      [chosen, until] = [{ text: textOf(range.cloneContents()), section: from.closest("[id]:is(section, .admonition, dt)")?.id }, Infinity];
     } else if (until === Infinity) until = Date.now() + SOON;
   });
   const fill = () => {

@@ -14,7 +14,7 @@
   /** The parts of a record that have its form; an error if it is no record at all. */
   function sound({ form, read, left, quizzes }) {
     if (form !== FORM) throw new TypeError(`not a record of form ${FORM}`);
-    const placed = PAGE.test(left?.page) && DAY.test(left.when);
+    const placed = left && PAGE.test(left.page) && DAY.test(left.when);
     return {
       form,
       read: table(read, (day) => DAY.test(day)),
@@ -70,11 +70,12 @@
   function place() {
     const next = document.querySelector(".book-turn-next");
     const of = nameOf(next?.href ?? "");
-    if (atEnd && of) return { page: of, section: "", title: wordsOf(next).replace(/^Next /, "") };
+    if (atEnd && of) return { page: of, section: "", title: textOf(next).replace(/^Next /, "") };
     const heads = [...document.querySelectorAll("article section[id] > :is(h1, h2, h3)")];
     const head = heads.findLast((one) => one.getBoundingClientRect().top < innerHeight / 3) ?? heads[0];
-    const first = head === heads[0], titles = [...new Set([heads[0], head])].map(wordsOf);
-    return { page, section: first ? "" : head.parentElement.id, title: titles.join(": ") };
+    const within = head !== heads[0], title = textOf(heads[0]);
+    if (!within) return { page, section: "", title };
+    return { page, section: head.parentElement.id, title: `${title}: ${textOf(head).replace(/^[\d.]+ /, "")}` };
   }
 
   const leave = () => stayed && keep((record) => { record.left = { ...place(), when: now() }; });

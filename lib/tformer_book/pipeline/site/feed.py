@@ -13,6 +13,8 @@ from xml.etree import ElementTree
 from markdown_it import MarkdownIt
 from sphinx.application import Sphinx
 
+from tformer_book.pipeline.site.repository import BRANCH, repository
+
 ATOM = "http://www.w3.org/2005/Atom"
 FILE = "feed.xml"
 VERSION = re.compile(r"^## \[([^\]]+)\] - (\d{4}-\d\d-\d\d)\n(.*?)(?=^## |\Z)", re.M | re.S)
@@ -73,12 +75,12 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     """Write the feed beside the pages."""
     if exception is not None or app.builder.format != "html":
         return
-    url = str(app.config.html_theme_options.get("repository_url") or "").rstrip("/")
+    url = repository(app)
     text = feed(
         Path(app.srcdir, "CHANGELOG.md").read_text(encoding="utf-8"),
         app.config.html_title,
         app.config.author,
-        f"{url}/blob/main/" if url else "",
+        f"{url}/blob/{BRANCH}/" if url else "",
         app.config.html_baseurl,
     )
     head = '<?xml version="1.0" encoding="utf-8"?>\n'
