@@ -82,6 +82,7 @@ def test_pages_name_the_feed(book: Path) -> None:
 # ---- report a mistake -------------------------------------------------------------------
 
 LINK = f"""addEventListener("DOMContentLoaded", () => {{
+    if (document.querySelector("[data-report]")) return;
     const link = Object.assign(document.createElement("a"), {{ href: "{FORM}" }});
     link.textContent = "Report a mistake";
     link.dataset.report = "";
