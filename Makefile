@@ -62,7 +62,7 @@ SWEEP   = $(or $(DIR),_sweep/$(PLAN))
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test check hooks static unit notebooks browser model serve lab hub course run ledger \
+.PHONY: help book test check hooks static unit notebooks browser model serve zip lab hub course run ledger \
 	exercises exam launch chapter storyteller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
@@ -151,6 +151,9 @@ browser: book ## Open the built pages in a browser and try them
 
 serve: book ## Open the built book in a browser
 	@$(PY) -m tformer_book.pipeline serve
+
+zip: book ## Write the built book as one zip file, to be read without a server
+	@$(PY) -m tformer_book.pipeline zip
 
 lab: $(READY) ## Open JupyterLab on a desk of your own: lab/ has the exercises and the chapters
 	@$(PY) -m tformer_book.pipeline lab

@@ -64,6 +64,35 @@ function reachWide() {
   }
 }
 
+/** The text of an element as it is read: each formula once, no sign of a link. */
+function textOf(element) {
+  const copy = element.cloneNode(true);
+  copy.querySelectorAll(".katex-html, .headerlink, script, style, noscript").forEach((part) => part.remove());
+  return copy.textContent.replace(/\s+/g, " ").trim();
+}
+
+/** Let the link to the form for a mistake name the section and the words that the reader has selected. */
+function reportHere(link) {
+  const bare = link.href, LONGEST = 500, SOON = 3000; // a click on a link lets a selection go
+  let chosen = null, until = 0;
+  document.addEventListener("selectionchange", () => {
+    const selection = getSelection(), range = selection.rangeCount && selection.getRangeAt(0);
+    const from = range && (range.startContainer.parentElement ?? range.startContainer);
+    if (!selection.isCollapsed && from.closest?.("article")) {
+      [chosen, until] = [{ text: textOf(range.cloneContents()), section: from.closest("[id]:is(section, .admonition, dt)")?.id }, Infinity];
+    } else if (until === Infinity) until = Date.now() + SOON;
+  });
+  const fill = () => {
+    const address = new URL(bare), { searchParams: fields } = address;
+    if (chosen?.text && Date.now() < until) {
+      if (chosen.section) fields.set("page", `${fields.get("page")}#${chosen.section}`);
+      fields.set("sentence", chosen.text.slice(0, LONGEST));
+    }
+    link.href = address;
+  };
+  for (const event of ["pointerdown", "click"]) link.addEventListener(event, fill);
+}
+
 /** While a wide drawing lies over the contents at the right, they step back whole. */
 function stepBack() {
   const contents = document.querySelector(".bd-sidebar-secondary");
@@ -89,6 +118,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.querySelector("[data-lecture]")?.addEventListener("click", lecture);
   if (/^#(slide-\d+|lecture=.+)$/.test(location.hash)) addEventListener("load", lecture);
+  document.querySelectorAll("[data-report]").forEach(reportHere);
   openTarget();
   stepBack();
   const field = document.querySelector(".book-search input");
@@ -139,3 +169,19 @@ window.addEventListener("afterprint", () => {
   }
   for (const box of document.querySelectorAll(DRAWN_ON)) box.style.width = "";
 });
+
+// From a server the book can be installed as an app, and what was opened once can be read without a network.
+// (A page from a file may load neither of the two, and needs neither.)
+if (location.protocol.startsWith("http") && navigator.serviceWorker) {
+  const at = (name) => new URL(`../${name}`, document.currentScript.src).href;
+  const worker = at("worker.js");
+  document.head.append(Object.assign(document.createElement("link"), { rel: "manifest", href: at("manifest.webmanifest") }));
+  const tell = async (message) => (await navigator.serviceWorker.ready).active.postMessage(message);
+  addEventListener("appinstalled", () => tell({ whole: true }));
+  addEventListener("load", async () => {
+    try {
+      await navigator.serviceWorker.register(worker);
+      tell({ visited: [location.href, ...performance.getEntriesByType("resource").map(({ name }) => name)] });
+    } catch {} // a browser may refuse; the book is read all the same
+  });
+}

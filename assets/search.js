@@ -9,7 +9,7 @@ const WORTH = { term: 30, box: 20, function: 20, section: 15, page: 10 };
 const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 // "products" asks for "product" as well; what is found may go on after the word.
 const stem = (word) => (word.length > 3 ? word.replace(/(?<=[^s])s$/, "") : word);
-const wordsOf = (query) => [...new Set((plain(query).match(/[\p{L}\p{N}_]+/gu) ?? []).map(stem))];
+const wordsOf = (query) => [...new Set((plain(query).match(/√?[\p{L}\p{N}_]+/gu) ?? []).map(stem))];
 const begins = (word) => new RegExp(`(?<![\\p{L}\\p{N}])${word}`, "gu");
 const names = (word) => new RegExp(`(?<![\\p{L}\\p{N}_])${word}`, "u");
 

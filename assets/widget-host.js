@@ -115,6 +115,7 @@
       model.ready ??= widget.initialize?.({ model }) ?? true;
       await model.ready;
       await widget.render({ model, el });
+      if (model.get("questions")) model.on("change:chosen", () => dispatchEvent(new CustomEvent("book-answered", { detail: model.state })));
     } catch (error) {
       el.textContent = `This figure cannot be shown here: ${error.message}`;
       console.error(error);

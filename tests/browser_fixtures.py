@@ -97,8 +97,10 @@ def stage(browser: Browser) -> Callable[..., tuple[Page, list[str]]]:
         viewport: dict[str, int] = DESKTOP,
         color_scheme: str = "light",
         reduced_motion: str = "no-preference",
+        service_workers: str = "block",
         **device: object,
     ) -> tuple[Page, list[str]]:
+        device["service_workers"] = service_workers  # one would answer what a test holds back
         key = repr(sorted(device.items()))
         if key not in pages:
             page, troubles = browser.new_context(viewport=viewport, **device).new_page(), []

@@ -4,15 +4,17 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import jupyter_book
 import nbformat
 import pytest
 import yaml
 
 from sphinx_fixtures import Sphinx
-from tformer_book.pipeline.site.repository import BRANCH, GENERATED, edit_link, report_link
+from tformer_book.pipeline.site.repository import BRANCH, GENERATED, STOCK, edit_link, report_link
 
 ROOT = Path(__file__).parents[1]
 URL = "https://github.com/someone/book"
+DEFAULTS = Path(jupyter_book.__file__).with_name("default_config.yml")
 PAGES = {
     "chapters/04_why_sqrt_d": "chapters/04_why_sqrt_d.ipynb",
     "exercises/solutions/02_softmax": "exercises/solutions/02_softmax.py",
@@ -62,13 +64,18 @@ def links(html: str) -> dict[str, str]:
     return {words: address.replace("&amp;", "&") for address, words in found}
 
 
-@pytest.mark.parametrize("url", ["", "https://gitlab.com/someone/book"])
+@pytest.mark.parametrize("url", ["", "https://gitlab.com/someone/book", STOCK])
 def test_there_is_no_link_without_a_repository_on_github(pages, url: str) -> None:
     made = pages(repository_url=url) if url else pages()
     assert "repository" not in yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     for name, html in made.items():
         assert links(html) == {}, name
         assert "Report a mistake" not in html
+
+
+def test_the_repository_that_is_no_books_own_is_the_one_of_jupyter_book() -> None:
+    stock = yaml.safe_load(DEFAULTS.read_text(encoding="utf-8"))
+    assert stock["repository"]["url"] == STOCK
 
 
 def test_each_page_links_to_its_source_and_to_the_form(pages) -> None:
@@ -79,6 +86,7 @@ def test_each_page_links_to_its_source_and_to_the_form(pages) -> None:
         assert parse_qs(report.query) == {"template": ["sentence.yml"], "page": [name]}
         edited = {"Edit this page": f"{URL}/edit/main/{PAGES[name]}"} if name in PAGES else {}
         assert found == edited
+        assert html.count(" data-report>") == 1
         assert not re.search(r"<(?:script|img|link|iframe)[^>]*github", html)
 
 

@@ -12,7 +12,7 @@ from browsing import IN_THE_HAND, Visit, settled, toc_pages
 
 CHAPTER = "chapters/01_dot_products.html"
 LIGHT, OTHER = "chapters/00_notation.html", "chapters/00_prerequisites.html"
-PAGES = [*toc_pages(), "search.html", "404.html"]
+PAGES = [*toc_pages(), "search.html", "record.html", "404.html"]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -42,6 +42,13 @@ def test_a_name_that_stands_in_code_is_found(visit: Visit, book: Path, name: str
         assert name in (book / link.partition("#")[0]).read_text(encoding="utf-8")
 
 
+def test_a_root_is_part_of_what_is_looked_for(visit: Visit) -> None:
+    page, links = results(visit, "√d")
+    assert len(links) > 10
+    found = page.locator("#search-results li").all_inner_texts()
+    assert all("√d" in text for text in found)  # in a title or a line of the text
+
+
 def test_a_place_that_has_a_name_in_its_code_says_so(visit: Visit) -> None:
     page, _ = results(visit, "layer_norm")
     in_text = re.compile("Library|Your own transformer")  # pages that speak of it by this name

@@ -18,6 +18,7 @@ from tformer_book.pipeline.generators import exam, exercises, ledger, skeleton
 from tformer_book.pipeline.lab import desk, launch
 from tformer_book.pipeline.notebook.normalise import dump, load, normalise
 from tformer_book.pipeline.rules import lint, names
+from tformer_book.pipeline.site import archive
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -48,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         ("ledger", _ledger, "verify all claims; write the ledger and the seals' records"),
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
         ("serve", _serve, "show the built book in a browser"),
+        ("zip", _zip, "write the built book as one zip file that needs no server"),
         ("staged", _staged, "check the style of what is about to be committed"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
@@ -197,10 +199,21 @@ def _launch(root: Path, options: argparse.Namespace) -> None:
     )
 
 
-def _serve(root: Path, options: argparse.Namespace) -> None:
+def _zip(root: Path, options: argparse.Namespace) -> None:
+    target = root / "_build" / f"{archive.NAME}.zip"
+    count = archive.write(_built(root), target)
+    print(f"wrote {target}: {count} files, {target.stat().st_size / 1e6:.1f} MB")
+
+
+def _built(root: Path) -> Path:
     folder = root / "_build" / "html"
     if not (folder / "index.html").is_file():
         raise FileNotFoundError("there is no built book yet: `make book` builds it")
+    return folder
+
+
+def _serve(root: Path, options: argparse.Namespace) -> None:
+    folder = _built(root)
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         address = f"http://127.0.0.1:{server.server_port}/index.html"

@@ -81,9 +81,9 @@ def check_site(root: Path, pages: Iterable[str] | None = None) -> list[str]:
         page = read(path)
         for url in page.loads:
             problems += [f"{name}: {problem}" for problem in _check_load(root, path, url)]
-            styles.update(target for target in [_target(path, url)] if target.suffix == ".css")
+            styles.update(target for target in [target_of(path, url)] if target.suffix == ".css")
         for url in page.links:
-            target = _target(path, url)
+            target = target_of(path, url)
             ids = read(target).ids if target.suffix == ".html" and target.is_file() else set()
             problems += [f"{name}: {problem}" for problem in _check_link(root, path, url, ids)]
     for style in sorted(path for path in styles if path.is_file()):
@@ -93,7 +93,8 @@ def check_site(root: Path, pages: Iterable[str] | None = None) -> list[str]:
     return problems
 
 
-def _target(path: Path, url: str) -> Path:
+def target_of(path: Path, url: str) -> Path:
+    """The file that a page or style at `path` means by an address."""
     name = unquote(urlsplit(url).path)
     return (path.parent / name).resolve() if name else path
 
@@ -113,13 +114,13 @@ def _check_link(root: Path, path: Path, url: str, ids: set[str]) -> list[str]:
         return [] if parts.scheme in ("http", "https", "mailto") else [f"odd link {url}"]
     problems = _check_file(root, path, url)
     anchor = unquote(parts.fragment)
-    if not problems and anchor and _target(path, url).suffix == ".html" and anchor not in ids:
+    if not problems and anchor and target_of(path, url).suffix == ".html" and anchor not in ids:
         return [f"link {url} leads to no anchor of that name"]
     return problems
 
 
 def _check_file(root: Path, path: Path, url: str) -> list[str]:
-    target = _target(path, url)
+    target = target_of(path, url)
     if url.startswith("/"):
         return [f"{url} starts at the root of the server, which differs from host to host"]
     if not target.is_relative_to(root) or not target.is_file():

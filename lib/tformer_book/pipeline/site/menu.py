@@ -74,14 +74,20 @@ def show(
         if number := "".join(f"{n}. " for n in app.env.toc_secnumbers.get(page, {}).get("", ())):
             title = number + title
         href = app.builder.get_relative_uri(pagename, page) or "#"
-        here = page == pagename
-        return {"link": href, "title": escape(title), "text": text or title, "here": here}
+        return {
+            "link": href,
+            "title": escape(title),
+            "text": text or title,
+            "here": page == pagename,
+            "recorded": recorded(app, page),
+        }
 
     def text(page: str, first: bool) -> str:
         if not first:
             return "deeper" if page.endswith(SUFFIX) else "exercises"
         return _short().get(named(page) or 0, "")
 
+    context["recorded"] = recorded(app, pagename)
     context["book_parts"] = [
         {
             "caption": caption,
@@ -96,6 +102,12 @@ def show(
     if any(pagename in line for line in lines):
         pages = neighbours(lines, pagename)
         context["prev"], context["next"], context["beyond"] = map(link, pages)
+
+
+def recorded(app: Sphinx, page: str) -> str:
+    """The name of a page if the reader's record speaks of it: it is read on, not looked up."""
+    known = page in app.env.found_docs
+    return page if known and app.env.doc2path(page).endswith(".ipynb") else ""
 
 
 @cache

@@ -27,6 +27,7 @@ NEEDED_BY = {
     "seal.css": 'class="tf-seal',
     "library.css": 'class="tf-api-',
     "ledger.js": 'id="sec-ledger"',
+    "bibtex.js": "data-bibtex",
     "sphinx-design.min.css": 'class="sd-',
     "design-tabs.js": "sd-tab",
     "proof.css": "",
@@ -35,7 +36,11 @@ NEEDED_BY = {
     "sphinx_highlight.js": "",
     "translations.js": "",
 }
-SEARCH_SCRIPTS = (f"_static/{INDEX}", "_static/search.js")
+ONLY_ON = {
+    "search": (f"_static/{INDEX}", "_static/search.js"),
+    "record": ("_static/record-page.js",),
+}
+"""The scripts of pages that are no documents."""
 DESCRIPTION_LENGTH = 155
 CITATION = re.compile(r" ?\[\w+(, \w+)*\]")
 # sphinx-proof and sphinx-exercise give these ids to every box of a page.
@@ -139,8 +144,7 @@ def prepare_page(
         body = body.replace(false, true)
     context["body"] = body
     scripts = [script for script in context["script_files"] if _needed(script, body)]
-    if pagename == "search":
-        scripts += [_JavaScript(name, priority=900) for name in SEARCH_SCRIPTS]
+    scripts += [_JavaScript(name, priority=900) for name in ONLY_ON.get(pagename, ())]
     context["script_files"] = [_deferred(script) for script in scripts]
     context["css_files"] = [style for style in context["css_files"] if _needed(style, body)]
     context["metatags"] = context.get("metatags", "") + _meta(app, pagename, context, doctree)
@@ -209,7 +213,8 @@ def refuse_broken_site(app: Sphinx, exception: Exception | None) -> None:
     """Let the build fail on a broken link, a missing file or a request to another host."""
     if exception is not None or app.builder.format != "html":
         return
-    pages = [f"{name}.html" for name in sorted(app.env.found_docs)] + ["search.html", "404.html"]
+    names = [*sorted(app.env.found_docs), *app.config.html_additional_pages, "search", "404"]
+    pages = [f"{name}.html" for name in names]
     with progress_message("checking links, files and hosts"):
         problems = check_site(Path(app.outdir), pages)
     # An error raised here would be lost: it makes Sphinx call these hooks a second time.

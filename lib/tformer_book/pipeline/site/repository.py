@@ -11,11 +11,19 @@ from urllib.parse import quote, urlencode
 from sphinx.application import Sphinx
 
 HOST = "https://github.com/"
+STOCK = f"{HOST}executablebooks/jupyter-book"
+"""What Jupyter Book takes for the repository of a book that names none."""
 BRANCH = "main"
 """What is published is what this branch holds; `repository: branch` is what launch buttons open."""
 FORM = "sentence.yml"
 """The form for a mistake, in `.github/ISSUE_TEMPLATE`; its field `page` is filled in."""
 GENERATED = {"chapters/ledger"}
+
+
+def repository(app: Sphinx) -> str:
+    """The address of the book's repository on GitHub, without a slash at its end, or nothing."""
+    url = str(app.config.html_theme_options.get("repository_url") or "").rstrip("/")
+    return url if url.startswith(HOST) and url != STOCK else ""
 
 
 def edit_link(url: str, page: str, suffix: str) -> str | None:
@@ -43,9 +51,8 @@ def page_links(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     """Hand the links, a pair of address and words each, to the foot of the page."""
-    url = str(app.config.html_theme_options.get("repository_url") or "").rstrip("/")
     context["page_links"] = []
-    if url.startswith(HOST):
+    if url := repository(app):
         edit = edit_link(url, pagename, context.get("page_source_suffix") or "")
         context["page_links"] += [(edit, "Edit this page")] if edit else []
         context["page_links"].append((report_link(url, pagename), "Report a mistake"))
