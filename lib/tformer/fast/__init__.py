@@ -84,6 +84,7 @@ from tformer.fast.projections import (
     project,
     project_vjp,
 )
+from tformer.fast.quantised import QuantisedMatrix
 from tformer.fast.sampling import min_p, sample, temperature, top_k, top_p
 from tformer.fast.similarity import (
     cosine_similarity,
@@ -109,6 +110,7 @@ from tformer.fast.tree import Module
 
 __all__ = [
     "Module",
+    "QuantisedMatrix",
     "alibi_bias",
     "alibi_slopes",
     "attention",
