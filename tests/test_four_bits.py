@@ -1,13 +1,13 @@
 """Matrices of four and eight bits: their products, the real model in them, and what they refuse."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import torch
 
-from tformer import arguments, fast, reference
+from tformer import fast, reference
 from tformer.configuration import Configuration
 from tformer.fast import QuantisedMatrix, quantised
 from tformer.models import from_checkpoint, from_pretrained, generate
@@ -72,9 +72,11 @@ def test_a_product_is_that_of_the_weights(bits: int, n_rows: int) -> None:
 def test_rows_of_an_embedding_are_looked_up(bits: int) -> None:
     made, w, _ = random_matrix(bits, "table")
     tokens = torch.tensor([[0, 31, 32], [64, 100, D_OUT - 1]])
-    np.testing.assert_allclose(fast.embedding(tokens, made), w[tokens], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(
+        fast.embedding(tokens, cast(Any, made)), w[tokens], rtol=0, atol=1e-4
+    )
     with pytest.raises(ValueError, match=f"tokens must be from 0 to {D_OUT - 1}; got 0 to {D_OUT}"):
-        fast.embedding(torch.tensor([0, D_OUT]), made)
+        fast.embedding(torch.tensor([0, D_OUT]), cast(Any, made))
 
 
 def test_matrices_that_lie_together_have_the_products_that_they_had_apart() -> None:
@@ -243,31 +245,12 @@ def test_other_bits_and_other_files_are_refused(tmp_path: Path) -> None:
             from_pretrained(path, bits=4)
 
 
-def test_parameters_are_checked_once_and_other_arguments_each_time(
-    small_checkpoint: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = from_checkpoint(small_checkpoint)
-    p, c, walked = tree_map(torch.from_numpy, model.parameters), model.configuration, []
-    found = arguments._found
-    monkeypatch.setattr(arguments, "_found", lambda *x: walked.append(x[1]) or found(*x))
-    tokens = torch.tensor([1, 2, 3])
-    _, caches = fast.cached_decoder(tokens, p, c)
-    fast.cached_decoder(tokens, p, c, caches)
-    assert walked == ["parameters", "caches"]
-    wrong = tree_map(lambda x: x[..., :-1], caches)
-    with pytest.raises(ValueError, match=r"axis d_k is .* but .* in caches\[0\]\.k"):
-        fast.cached_decoder(tokens, p, c, wrong)
-    with pytest.raises(TypeError, match="tokens must hold integers"):
-        fast.cached_decoder(tokens.float(), p, c)
-
-
 def test_one_query_of_grouped_heads_is_that_of_the_definition() -> None:
     """Without leading axes and mask, and with keys enough, the kernel is called directly."""
     rng = np.random.default_rng(0)
     q, k, v = (rng.standard_normal((n, t, 8)) for n, t in ((6, 1), (2, 20), (2, 20)))
+    q_, k_, v_ = (torch.from_numpy(x) for x in (q, k, v))
     for scale in (None, 0.7):
-        got = fast.grouped_attention(
-            *map(torch.from_numpy, (q, k, v)), scale=scale, causal=True, offset=19
-        )
-        wanted = reference.grouped_attention(q, k, v, scale=scale, causal=True, offset=19)
+        got = fast.grouped_attention(q_, k_, v_, None, None, scale, True, 19)
+        wanted = reference.grouped_attention(q, k, v, None, None, scale, True, 19)
         np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-12)

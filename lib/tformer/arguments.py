@@ -7,7 +7,6 @@ import numbers
 import re
 import sys
 import threading
-import weakref
 from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
@@ -127,8 +126,6 @@ class TreeSpec(NamedTuple):
 
 Found = tuple[str, ArraySpec, Any]
 """The name of an array, its spec, and the array."""
-Accepted = dict[int, tuple[Any, list[Named], list[tuple[str, Any]]]]
-"""Trees that have passed, by their id: a weak reference, arrays that give sizes, and a dtype."""
 
 
 def checked(
@@ -150,7 +147,6 @@ def checked(
     where, doc = function.__name__, documented(function)
     specs, ranges = _specs(function, doc, arrays), _ranges(function, doc)
     plain, holds, traced = _plain(function, doc), arrays.holds, arrays.traced
-    accepted: Accepted = {}
 
     def check(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[Named]]:
         """Raise, or return the positional arguments and all arrays, with numbers made plain."""
@@ -160,7 +156,6 @@ def checked(
                 raise TypeError(_wrong_type(where, argument, f"a {kind.__name__}", x))
         given: list[Named] = []
         alike: list[tuple[str, Any]] = []
-        trees: list[tuple[Any, TreeSpec, list[Found]]] = []
         for argument, position, spec, may_lack in specs:
             x = args[position] if position < len(args) else kwargs.get(argument, MISSING)
             if may_lack and (x is None or x is MISSING):
@@ -169,12 +164,7 @@ def checked(
                 return args, given  # Python says what is missing
             found: list[Found] = [(argument, spec, x)]  # type: ignore[list-item]
             if isinstance(spec, TreeSpec):
-                if (known := accepted.get(id(x))) and known[0]() is x:
-                    given += known[1]
-                    alike += known[2]
-                    continue
                 found = _found(where, argument, x, spec)
-                trees.append((x, spec, found))
             for name, (axes, content, all_alike, _), array in found:
                 if holds(array) != content:
                     raise TypeError(f"{where}: {name} must {_expected(array, arrays, content)}")
@@ -184,9 +174,6 @@ def checked(
         if any(x != alike[0][1] for _, x in alike) and not arrays.mixed():
             raise TypeError(_two_dtypes(where, alike))
         sizes = bind_all(where, given)
-        for x, spec, found in trees:
-            if not spec.several:
-                _accept(accepted, x, found)
         for name, position, require in ranges:
             if position < len(args):
                 value = require(where, args[position], given, sizes)
@@ -212,22 +199,6 @@ def checked(
 
     run.__doc__ = with_raises(function)
     return run  # type: ignore[return-value]
-
-
-def _accept(accepted: Accepted, x: Any, found: list[Found]) -> None:
-    """Remember a tree that has passed, so that a text is checked once and not once a token.
-
-    Trees are frozen. Later calls bind only the first array with each letter: all others agree.
-    """
-    letters: set[str] = set()
-    given: list[Named] = []
-    for name, (axes, *_), array in found:
-        if axes.dots or not letters.issuperset(letter for letter, _ in axes.letters):
-            letters |= {letter for letter, _ in axes.letters}
-            given.append((name, axes, array))
-    alike = [(name, array.dtype) for name, (*_, same, _), array in found if same]
-    key = id(x)
-    accepted[key] = (weakref.ref(x, lambda _: accepted.pop(key, None)), given, alike[:1])
 
 
 def _specs(
