@@ -27,9 +27,11 @@ SHAPES = {
 }
 
 
-def random_matrix(bits: int, kind: str) -> tuple[QuantisedMatrix, torch.Tensor, torch.Tensor]:
+def random_matrix(
+    bits: int, kind: str, seed: int = 0
+) -> tuple[QuantisedMatrix, torch.Tensor, torch.Tensor]:
     """A matrix, its weights (d_out, d_in) by the formula, and the largest that each could be."""
-    rng = torch.Generator().manual_seed(bits)
+    rng = torch.Generator().manual_seed(seed)
     low, high = (0, 16) if bits == 4 else (-128, 128)
     q = torch.randint(low, high, (D_OUT, D_IN), generator=rng, dtype=torch.int16)
     scales, zeros = torch.rand(2, D_OUT, D_IN // 32, generator=rng).bfloat16().float() - 0.5
@@ -80,7 +82,7 @@ def test_rows_of_an_embedding_are_looked_up(bits: int) -> None:
 
 
 def test_matrices_that_lie_together_have_the_products_that_they_had_apart() -> None:
-    ws = tuple(random_matrix(4, kind)[0] for kind in ("matrix", "heads out"))
+    ws = tuple(random_matrix(4, kind, len(kind))[0] for kind in ("matrix", "heads out"))
     x, biases = torch.randn(3, D_IN), (None, torch.ones(D_OUT))
     apart, whole = quantised.linears(x, ws, biases), [w.dequantised() for w in ws]
     size = sum(w.nbytes for w in ws)
@@ -194,9 +196,15 @@ def test_a_kernel_that_is_missing_is_told(missing: str, monkeypatch: pytest.Monk
     elif missing == "instructions":
         monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "DEFAULT")
     else:
-        real = torch._convert_weight_to_int4pack_for_cpu
+        pack, multiply = (
+            torch._convert_weight_to_int4pack_for_cpu,
+            torch._weight_int4pack_mm_for_cpu,
+        )
         monkeypatch.setattr(
-            torch, "_convert_weight_to_int4pack_for_cpu", lambda *given: real(*given).flip(1)
+            torch, "_convert_weight_to_int4pack_for_cpu", lambda *given: pack(*given).flip(1)
+        )
+        monkeypatch.setattr(
+            torch, "_weight_int4pack_mm_for_cpu", lambda x, w, *rest: multiply(x, w.flip(1), *rest)
         )
     told = {"kernel": "has no product", "instructions": "DEFAULT", "layout": "keeps them otherwise"}
     assert told[missing] in quantised.missing_kernel.__wrapped__()

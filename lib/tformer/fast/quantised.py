@@ -163,25 +163,24 @@ class QuantisedMatrix:
         return self.packed.view(len(self.packed) // block, -1, block // 2)
 
     def _scaled(self, dtype: torch.dtype) -> Tensor:
-        """scale · (q - 8) in a dtype: (blocks, d_in, outputs of a block)."""
-        packed = self._blocks()
-        q = torch.cat([(packed & 15).sub_(8), (packed >> 4).sub_(8)], dim=-1).view(torch.int8)
-        scales = self.scales_and_zeros[..., 0].to(dtype).unflatten(1, (-1, _block()))
-        groups = q.to(dtype).unflatten(1, (-1, GROUP))
-        return groups.mul_(scales.transpose(0, 1).contiguous().unsqueeze(2)).flatten(1, 2)
+        """scale · (q - 8) in a dtype: (d_in, d_out)."""
+        packed, (n_groups, d_out, _) = self._blocks().transpose(0, 1), self.scales_and_zeros.shape
+        q = torch.cat([packed & 15, packed >> 4], dim=-1).sub_(8).view(torch.int8)
+        scales = self.scales_and_zeros[..., 0].to(dtype).contiguous().unsqueeze(1)
+        return q.view(n_groups, GROUP, d_out).to(dtype).mul_(scales).flatten(0, 1)
 
     def _many(self, rows: Tensor) -> Tensor:
         """The product of many rows, for which dequantised weights are faster."""
         dtype = _fast_dtype()
-        y = (rows.to(dtype) @ self._scaled(dtype)).transpose(0, 1).flatten(1).float()
         sums = rows.float().unflatten(1, (-1, GROUP)).sum(-1)
+        y = (rows.to(dtype) @ self._scaled(dtype)).float()
         return y.addmm_(sums, self.scales_and_zeros[..., 1].float())
 
     def _weights(self) -> Tensor:
         """The matrix (d_out, d_in) in float32."""
-        zeros = self.scales_and_zeros[..., 1].float().mT.repeat_interleave(GROUP, 1)
-        w = self._scaled(torch.float32).transpose(1, 2).reshape(zeros.shape) + zeros
-        return w.unflatten(1, (self.planes, -1)).sum(1) if self.planes > 1 else w
+        zeros = self.scales_and_zeros[..., 1].float().repeat_interleave(GROUP, 0)
+        w = self._scaled(torch.float32) + zeros
+        return w.unflatten(0, (self.planes, -1)).sum(0).mT.contiguous()
 
 
 def _packed(q: Tensor, planes: int) -> Tensor:
