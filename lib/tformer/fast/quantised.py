@@ -129,7 +129,7 @@ class QuantisedMatrix:
         rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
         if self.planes > 1:
             rows = rows.repeat(1, self.planes)
-        if not 0 < rows.shape[0] <= FEW:
+        if rows.shape[0] > FEW:
             y = self._many(rows)
         else:
             packed, pairs = self.packed, self.scales_and_zeros.contiguous()
