@@ -59,7 +59,7 @@ from tformer.parameters import NormParameters
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
 ROWS = [pytest.param(f, *row, id=f"{f}-{i}") for f in EDGES for i, row in EDGES[f].items()]
 SCALED = [n for n in FUNCTIONS if "scale" in inspect.signature(getattr(reference, n)).parameters]
-ONLY_FAST = {"Module", "pick_device"}
+ONLY_FAST = {"Module", "QuantisedMatrix", "pick_device"}
 
 
 def define(case: Case) -> np.ndarray:

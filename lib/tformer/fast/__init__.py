@@ -108,6 +108,7 @@ from tformer.fast.projections import (
     project,
     project_vjp,
 )
+from tformer.fast.quantised import QuantisedMatrix
 from tformer.fast.sampling import min_p, sample, temperature, top_k, top_p
 from tformer.fast.similarity import (
     cosine_similarity,
@@ -134,6 +135,7 @@ from tformer.fast.tree import Module
 
 __all__ = [
     "Module",
+    "QuantisedMatrix",
     "absorbed_latent_attention",
     "alibi_bias",
     "alibi_slopes",

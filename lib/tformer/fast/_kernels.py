@@ -16,7 +16,16 @@ from torch.nn.functional import pad
 from tformer.fast.precision import wide
 from tformer.parameters import tree_map
 
-__all__ = ["CPU", "GPU", "Kernel", "additive", "for_kernel", "kernel_of", "takes_groups"]
+__all__ = [
+    "CPU",
+    "GPU",
+    "Kernel",
+    "additive",
+    "for_kernel",
+    "kernel_of",
+    "takes_folded",
+    "takes_groups",
+]
 
 
 class Kernel(NamedTuple):
@@ -125,6 +134,22 @@ def takes_groups(q: Tensor, k: Tensor, v: Tensor) -> bool:
         and k.shape == v.shape
         and k.shape[2] >= kernel.fewest
         and k.shape[3] > 0
+    )
+
+
+def takes_folded(q: Tensor, k: Tensor, v: Tensor) -> bool:
+    """Return whether the kernel takes one query a head as it is: no leading axes, no mask."""
+    kernel = kernel_of(q)
+    return (
+        not kernel.half
+        and q.ndim == k.ndim == 3
+        and q.shape[1] == 1
+        and q.dtype.itemsize >= 4
+        and k.shape == v.shape
+        and k.shape[1] >= kernel.fewest
+        and k.shape[2] > 0
+        and q.is_contiguous()
+        and k.stride()[2] == v.stride()[2] == 1
     )
 
 

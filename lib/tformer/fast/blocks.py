@@ -1,5 +1,6 @@
 """The transformer block: attention and feed-forward on the residual stream (chapters 8, 10)."""
 
+import torch
 from torch import Tensor
 
 from tformer.configuration import Configuration, require_block
@@ -118,7 +119,8 @@ def _attend(
     q, k, v = project(x, parameters)
     if sinusoids is not None:
         sinusoids_H = sinusoids.unsqueeze(-3)
-        q, k = rope(q, sinusoids_H, c.pairing), rope(k, sinusoids_H, c.pairing)
+        both = rope(torch.cat([q, k], dim=-3), sinusoids_H, c.pairing)
+        q, k = both.split_with_sizes([q.shape[-3], k.shape[-3]], dim=-3)
     offset = 0 if cache is None else cache.length
     cache = extend_cache(cache, k, v)
     y = grouped_attention(q, cache.k, cache.v, mask, bias, None, causal, offset)

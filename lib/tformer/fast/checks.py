@@ -9,6 +9,7 @@ from torch.masked import MaskedTensor
 
 from tformer import arguments
 from tformer.docstrings import FLOATING
+from tformer.fast.quantised import QuantisedMatrix
 
 __all__ = ["checked", "require_values"]
 
@@ -34,6 +35,8 @@ def require_values(where: str, name: str, tensor: Tensor) -> None:
 
 
 def _holds(x: Any) -> str:
+    if type(x) is QuantisedMatrix:
+        return FLOATING
     if type(x) is not Tensor and (not isinstance(x, Tensor) or _oddity(x)):
         return ""
     return HOLDS.get(x.dtype, "") if x.layout is STRIDED and not x.is_nested else ""

@@ -1,11 +1,11 @@
 """The feed-forward layer, applied to each position separately, and dropout (chapter 9)."""
 
 from torch import Tensor
-from torch.nn.functional import linear
 
 from tformer.configuration import Configuration
 from tformer.fast import activations
 from tformer.fast._kernels import widened
+from tformer.fast.quantised import linear, linears
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.parameters import FeedForwardParameters
@@ -21,9 +21,12 @@ def feed_forward(
     dtype = x.dtype
     x, p = widened(x, parameters)
     active = getattr(activations, configuration.activation)
-    hidden = linear(x, p.w_in.mT, p.b_in)
-    hidden = active(hidden) if p.w_gate is None else active(linear(x, p.w_gate.mT)) * hidden
-    y = linear(hidden, p.w_out.mT, p.b_out)
+    if p.w_gate is None:
+        hidden = active(linear(x, p.w_in, p.b_in))
+    else:
+        hidden, gates = linears(x, (p.w_in, p.w_gate), (p.b_in, None))
+        hidden = active(gates) * hidden
+    y = linear(hidden, p.w_out, p.b_out)
     return y if x.dtype == dtype else y.to(dtype)
 
 

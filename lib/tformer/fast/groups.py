@@ -6,7 +6,7 @@ All heads are computed at once; on a CPU shared keys and values are not copied.
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from tformer.fast._kernels import kernel_of, takes_groups
+from tformer.fast._kernels import kernel_of, takes_folded, takes_groups
 from tformer.fast.attention import attention, attention_weights
 from tformer.fast.masks import causal_attention, causal_mask_on
 from tformer.fast.twins import twin
@@ -43,6 +43,11 @@ def grouped_attention(
         )
     if mask is None and bias is None and takes_groups(q, k, v):
         return scaled_dot_product_attention(q, k, v, is_causal=causal, scale=scale, enable_gqa=True)
+    if mask is None and bias is None and takes_folded(q, k, v):
+        # One query in each head of a group is several queries of one head.
+        folded = q.view(1, k.shape[0], q.shape[0] // k.shape[0], q.shape[2])
+        y = scaled_dot_product_attention(folded, k.unsqueeze(0), v.unsqueeze(0), scale=scale)
+        return y.view(q.shape[0], 1, v.shape[2])
     q, mask, bias = _split_heads(q, k, mask, bias)
     if causal:
         y = causal_attention(q, k.unsqueeze(-3), v.unsqueeze(-3), scale=scale)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from tformer.fast.precision import wide
+from tformer.fast.quantised import rows_of
 from tformer.fast.twins import twin
 from tformer.shapes import ShapeError
 
@@ -80,7 +81,7 @@ def embedding(tokens: Tensor, table: Tensor) -> Tensor:
     an id without a row ends in a device-side assert of CUDA.
     """
     require_rows("embedding", tokens, table)
-    return torch.nn.functional.embedding(tokens.long(), table)
+    return rows_of(table, tokens.long())
 
 
 @twin

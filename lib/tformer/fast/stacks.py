@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear
 
 from tformer.configuration import Configuration, require_model
 from tformer.fast._kernels import widened
@@ -21,6 +20,7 @@ from tformer.fast.positions import (
     sinusoids_of,
 )
 from tformer.fast.precision import wide
+from tformer.fast.quantised import QuantisedMatrix, linear
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.parameters import DropoutMasks, ModelParameters
@@ -86,8 +86,10 @@ BLOCK_OVERRIDE = _BlockOverride()
 def unembed(x: Tensor, parameters: ModelParameters) -> Tensor:
     """On a CPU half precision is widened to float32."""
     p, dtype = parameters, x.dtype
-    x, table = widened(x, p.embedding if p.unembedding is None else p.unembedding.mT)
-    y = linear(x, table)
+    x, table, out = widened(x, p.embedding, p.unembedding)
+    if out is None:
+        out = table if type(table) is QuantisedMatrix else table.mT
+    y = linear(x, out)
     return y if x.dtype == dtype else y.to(dtype)
 
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from tformer.parameters import leaves, tree_map
+from tformer.fast.quantised import QuantisedMatrix
+from tformer.parameters import leaves, named_leaves, tree_map
 
 __all__ = ["vjp"]
 
@@ -15,6 +16,12 @@ def vjp(function: Callable[..., Any], inputs: tuple[Any, ...], grads: Any) -> An
 
     An input is a tensor, a tree of tensors, or None; the gradient of None is None.
     """
+    for name, x in named_leaves(inputs):
+        if type(x) is QuantisedMatrix:
+            raise TypeError(
+                f"{name.partition('.')[2]} is a QuantisedMatrix, which has no gradient; "
+                "dequantised() gives a tensor that has one"
+            )
     with torch.enable_grad():
         inputs = tree_map(lambda x: x.detach().requires_grad_(), inputs)
         results = function(*inputs)

@@ -7,6 +7,7 @@ from safetensors import SafetensorError, safe_open
 
 from tformer.configuration import Configuration
 from tformer.models.files import WeightsError, load, require_loadable
+from tformer.models.quantised import quantised_parameters
 from tformer.models.state_dicts import from_state_dict
 from tformer.parameters import ModelParameters, named_leaves
 from tformer.pretrained import Checkpoint, PretrainedError, checkpoint, open_checkpoint
@@ -39,7 +40,8 @@ class PretrainedModel(NamedTuple):
     tokenizer : BPE or None
         None where the tokenizer is not read: of safetensors files.
     parameters : ModelParameters
-        NumPy arrays: in float32, or in float64 where a safetensors file has it.
+        NumPy arrays: in float32, or in float64 where a safetensors file has it. With bits=4 tensors
+        and `QuantisedMatrix`.
     configuration : Configuration
     """
 
@@ -48,7 +50,7 @@ class PretrainedModel(NamedTuple):
     configuration: Configuration
 
 
-def from_pretrained(path: Path | str | None = None) -> PretrainedModel:
+def from_pretrained(path: Path | str | None = None, bits: int = 32) -> PretrainedModel:
     """Load a pretrained model from a file, or SmolLM2-135M-Instruct.
 
     Nothing is downloaded, unpickled or run.
@@ -63,20 +65,30 @@ def from_pretrained(path: Path | str | None = None) -> PretrainedModel:
         - A folder that `save_pretrained` of transformers wrote, for `model_type` "llama" or "gpt2":
           config.json and model.safetensors; or that safetensors file. Its tokenizer is not read.
         - A safetensors file of `tformer.models.save`, without a tokenizer.
+    bits : int
+        32, or 4 for a GGUF file: its matrices stay in the four and eight bits that they have, as
+        `tformer.fast.QuantisedMatrix`, and all else is tensors, for `tformer.fast` alone. Where
+        PyTorch has no kernel for such matrices, a warning says so and all is float32.
 
     Raises
     ------
     PretrainedError
         If there is no such file, or it is damaged, or of a model that is not understood; the
         message says what was expected, what was found, and what to do.
+    ValueError
+        If bits is neither 32 nor 4, or 4 for another file than GGUF.
     WeightsError
         If a file of `tformer.models.save` is damaged.
     """
+    if bits not in (4, 32):
+        raise ValueError(f"from_pretrained: bits must be 4 or 32; got {bits!r}")
     if path is None:
-        return from_checkpoint(checkpoint())
+        return from_checkpoint(checkpoint(), bits)
     path = Path(path)
     if not path.exists():
         raise format_error(path, KNOWN, "none", NOT_HERE)
+    if path.is_dir() and bits == 4:
+        raise ValueError(f"from_pretrained: bits=4 needs a GGUF file; got {path}")
     if path.is_dir():
         return _from_folder(path)
     try:
@@ -85,7 +97,9 @@ def from_pretrained(path: Path | str | None = None) -> PretrainedModel:
     except OSError as error:
         raise format_error(path, "a file that can be read", error, NOT_HERE) from error
     if magic == b"GGUF":
-        return from_checkpoint(open_checkpoint(path))
+        return from_checkpoint(open_checkpoint(path), bits)
+    if bits == 4:
+        raise ValueError(f"from_pretrained: bits=4 needs a GGUF file; got {path}")
     if _is_saved(path):
         return _from_saved(path)
     if path.suffix == ".safetensors":
@@ -93,8 +107,8 @@ def from_pretrained(path: Path | str | None = None) -> PretrainedModel:
     raise format_error(path, KNOWN, f"a file that begins with {magic!r}", NOT_HERE)
 
 
-def from_checkpoint(found: Checkpoint) -> PretrainedModel:
-    """The model of a GGUF file of a Llama, decoded to float32."""
+def from_checkpoint(found: Checkpoint, bits: int = 32) -> PretrainedModel:
+    """The model of a GGUF file of a Llama, in float32, or in few bits as `from_pretrained` says."""
     architecture = found.architecture
     configuration = Configuration(
         norm="rms",
@@ -104,6 +118,8 @@ def from_checkpoint(found: Checkpoint) -> PretrainedModel:
         pairing=architecture.pairing,
         base=architecture.base,
     )
+    if bits == 4:
+        return PretrainedModel(found.tokenizer, quantised_parameters(found), configuration)
     state = found.common(architecture.pairing)
     parameters = from_state_dict("llama", state, architecture.n_heads, architecture.n_groups)
     return PretrainedModel(found.tokenizer, parameters, configuration)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FORMATS", "BlockFormat", "Float32"]
+__all__ = ["FORMATS", "BlockFormat", "Float32", "quantised"]
 
 Float32 = NDArray[np.float32]
 HALF_BLOCK = 16
@@ -36,6 +36,29 @@ class BlockFormat(NamedTuple):
     block: np.dtype[Any]
     size: int
     decode: Callable[[NDArray[Any]], Float32]
+
+
+def quantised(blocks: NDArray[Any]) -> tuple[NDArray[Any], Float32, Float32 | None]:
+    """What a row of weights is made of, (32,) each: whole numbers, a scale, and a zero.
+
+    Parameters
+    ----------
+    blocks : structured array of Q4_0, Q4_1 or Q8_0
+
+    Returns
+    -------
+    q : (blocks, 32) integer array
+        From 0 to 15, or from -128 to 127 of eight bits.
+    scale : (blocks,) array
+    zero : (blocks,) array, or None
+        The weight of q = 8; None for eight bits, where it is scale · 8.
+    """
+    scale = blocks["d"].astype(np.float32)
+    if blocks.dtype == FORMATS[8].block:
+        return blocks["q"], scale, None
+    has_least = blocks.dtype == FORMATS[3].block
+    zero = blocks["m"].astype(np.float32) + 8 * scale if has_least else np.zeros_like(scale)
+    return _nibbles(blocks), scale, zero
 
 
 def _unquantized(blocks: NDArray[Any]) -> Float32:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tformer.pretrained.blocks import FORMATS, BlockFormat, Float32
 from tformer.pretrained.errors import format_error
@@ -65,7 +66,12 @@ class LazyTensors(Mapping[str, Float32]):
         return len(self.info)
 
     def __getitem__(self, name: str) -> Float32:
-        """A tensor in float32.
+        """A tensor in float32; errors as of `stored`."""
+        block_format, shape, _ = self.info[name]
+        return block_format.decode(self.stored(name)).reshape(shape)
+
+    def stored(self, name: str) -> NDArray[Any]:
+        """The blocks of a tensor as the file has them: a structured array, or plain numbers.
 
         Raises
         ------
@@ -74,7 +80,7 @@ class LazyTensors(Mapping[str, Float32]):
         PretrainedError
             If the file has changed since it was opened, or a number or scale is not finite.
         """
-        block_format, shape, start = info = self.info[name]
+        block_format, _, start = info = self.info[name]
         try:
             found = np.fromfile(self.path, block_format.block, info.blocks, offset=start)
         except OSError as error:
@@ -87,7 +93,7 @@ class LazyTensors(Mapping[str, Float32]):
         for field in {"d", "m"} & set(found.dtype.names or ()) or [...]:
             if not np.isfinite(found[field]).all():
                 raise format_error(self.path, f"finite numbers in {name}", "inf or nan", WHOLE)
-        return block_format.decode(found).reshape(shape)
+        return found
 
 
 def read(path: str | Path) -> tuple[dict[str, Any], LazyTensors]:
