@@ -1,11 +1,12 @@
 """The printed pages as one PDF: bookmarks, page numbers, links that lead to a sheet."""
 
 import io
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pypdf import PdfReader, PdfWriter
+from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import (
     ArrayObject,
@@ -15,10 +16,14 @@ from pypdf.generic import (
     NameObject,
     NullObject,
     NumberObject,
+    StreamObject,
     TextStringObject,
 )
 
 from tformer_book.pipeline.editions.contents import Book, Front, Read
+
+# A number with a long fraction, or text, which is left as it is.
+NUMBER = re.compile(rb"\((?:\\.|[^\\()])*\)|<[0-9A-Fa-f\s]*>|-?\d*\.\d{3,}", re.DOTALL)
 
 
 class Place(NamedTuple):
@@ -66,6 +71,15 @@ def bind(book: Book, front: Front, read: Mapping[str, Read]) -> bytes:
     return target.getvalue()
 
 
+def _rounded(found: re.Match[bytes]) -> bytes:
+    """A number with five digits that count, at least: a fifth of a book is digits beyond them."""
+    if found[0][:1] in b"(<":
+        return found[0]
+    value = float(found[0])
+    places = 5 - sum(abs(value) >= bound for bound in (1, 10, 100))
+    return f"{value:.{places}f}".rstrip("0").rstrip(".").encode()
+
+
 class _Binder:
     def __init__(self, base: str) -> None:
         self.writer = PdfWriter()
@@ -88,7 +102,7 @@ class _Binder:
                 annotation = reference.get_object()
                 if address := self._address(page, annotation):
                     self._links.append(Link(start + number, annotation["/Rect"], address))
-            self.writer.add_page(sheet)
+            self._shorten(self.writer.add_page(sheet))
         return len(reader.pages)
 
     def _address(self, page: str, annotation: DictionaryObject) -> str:
@@ -97,6 +111,11 @@ class _Binder:
         address = str(annotation.get("/A", {}).get("/URI", ""))
         inside = address.removeprefix(self._base)
         return address if inside == address else unquote(inside)
+
+    def _shorten(self, sheet: PageObject) -> None:
+        content = sheet["/Contents"].get_object()
+        if isinstance(content, StreamObject):
+            content.set_data(NUMBER.sub(_rounded, content.get_data()))
 
     def outline(self, book: Book, read: Mapping[str, Read]) -> None:
         """Bookmarks: parts, their pages, the sections of each."""
@@ -137,9 +156,7 @@ class _Binder:
                 }
             )
             page = self.writer.pages[sheet]
-            page.setdefault(NameObject("/Annots"), ArrayObject()).append(
-                self.writer._add_object(link)
-            )
+            page.setdefault(NameObject("/Annots"), ArrayObject()).append(link)
 
     def _lead(self, address: str, published: str) -> dict[NameObject, Any] | None:
         place = self._places.get(address) or self._places.get(address.partition("#")[0])
