@@ -9,7 +9,7 @@ from PIL import Image
 
 from browsing import ROOT, toc_pages
 from editions import BOOK, LINES, faults
-from tformer_book.pipeline.editions import contents, epub
+from tformer_book.pipeline.editions import contents, epub, pdf
 from tformer_book.pipeline.editions.contents import Front, Read
 from tformer_book.pipeline.editions.write import write
 
@@ -113,3 +113,9 @@ def test_faults_of_an_epub_are_found(inside: str, told: str | None) -> None:
     made, _ = packed(inside, pictures={"chapters-one-1.png": picture()})
     found = faults(made)
     assert found == [f"EPUB/chapters/one.xhtml: {told}"] if told else found == []
+
+
+def test_numbers_of_a_sheet_are_rounded_and_its_text_is_not() -> None:
+    drawn = b"-.23999999 0 0 1.0416667 390.640625 103621.125 cm (1.2345 \\) 6.78901) Tj 7.0001 w"
+    told = b"-0.24 0 0 1.0417 390.64 103621.12 cm (1.2345 \\) 6.78901) Tj 7.0001 w"
+    assert pdf.shorten(drawn) == told

@@ -2,8 +2,8 @@
 // to touch as pictures, folds open, colours written out. The page itself stays as it is.
 (pictures) => {
   const article = document.querySelector("article.bd-article") ?? document.body;
+  for (const fold of article.querySelectorAll("details")) fold.open = true; // what is shut has no size
   const copy = article.cloneNode(true);
-  const both = [...article.querySelectorAll("*")].map((el, i, all) => [el, (all.copies ??= [...copy.querySelectorAll("*")])[i]]);
   const make = (tag, className, ...inside) => {
     const el = Object.assign(document.createElement(tag), { className: className.trim() });
     el.append(...inside);
@@ -11,30 +11,24 @@
   };
   const plain = (colour) => colour.replace(/color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g,
     (_, r, g, b, a = "1") => `rgba(${[r, g, b].map((x) => Math.round(255 * x)).join(", ")}, ${Number(a).toFixed(3)})`);
-  const tidy = (svg) => {
-    const box = svg.getBoundingClientRect();
-    return `width: ${Math.round(box.width)}px`;
-  };
 
   // Colours and sizes that the style of the page gives, from the elements that are shown.
   const DRAWN = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight", "text-anchor", "opacity", "marker-end"];
-  for (const [el, other] of both) {
-    const style = el.getAttribute("style") ?? "";
-    const seen = getComputedStyle(el);
-    if (el.closest(".katex, .widget-host")) continue;
+  const copies = [...copy.querySelectorAll("*")];
+  [...article.querySelectorAll("*")].forEach((el, i) => {
+    const style = el.getAttribute("style") ?? "", seen = getComputedStyle(el), other = copies[i];
+    if (el.closest(".katex, .widget-host")) return;
     if (el.matches("svg")) {
-      const height = seen.display === "none" ? "display: none" : tidy(el);
-      other.setAttribute("style", height);
+      other.setAttribute("style", seen.display === "none" ? "display: none" : `width: ${Math.round(el.getBoundingClientRect().width)}px`);
     } else if (el.closest("svg.drawing")) {
       if (style.includes("var(")) other.setAttribute("style", style.replace(/var\((--[\w-]+)\)/g, (_, name) => seen.getPropertyValue(name).trim()));
     } else if (el.closest("svg")) {
-      const kept = DRAWN.map((name) => [name, plain(seen.getPropertyValue(name))]).filter(([, value]) => value && value !== "none" || value === "none");
-      other.setAttribute("style", kept.map(([name, value]) => `${name}: ${value.replaceAll('"', "'")}`).join("; "));
+      other.setAttribute("style", DRAWN.map((name) => `${name}: ${plain(seen.getPropertyValue(name)).replaceAll('"', "'")}`).join("; "));
     } else if (style.includes("--")) {
       other.setAttribute("style", `background-color: ${plain(seen.backgroundColor)}; color: ${plain(seen.color)}`);
     }
     if (el.matches(".again, .tf-voice, .visually-hidden")) other.remove();
-  }
+  });
 
   // Of the two shapes of a drawing one is shown; letters that it borrows from the other come along.
   const all = new Map([...copy.querySelectorAll("svg [id]")].map((el) => [el.id, el]));
@@ -74,7 +68,7 @@
   for (const el of copy.querySelectorAll("button, input, select, output, link, style, [hidden]")) el.remove();
   for (const el of [copy, ...copy.querySelectorAll("*")]) {
     for (const { name } of [...el.attributes]) {
-      if (/^(data-|on|tabindex|contenteditable|start_|aria-hidden|aria-live)/.test(name)) el.removeAttribute(name);
+      if (/^(data-|on|tabindex|contenteditable|aria-live)/.test(name)) el.removeAttribute(name);
     }
     if (el.getAttribute("class") === "") el.removeAttribute("class");
   }

@@ -24,6 +24,18 @@ CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
   </rootfiles>
 </container>
 """
+ACCESS = {
+    "accessMode": ["textual", "visual"],
+    "accessModeSufficient": ["textual"],
+    "accessibilityFeature": [
+        "alternativeText",
+        "MathML",
+        "structuralNavigation",
+        "tableOfContents",
+    ],
+    "accessibilityHazard": ["none"],
+    "accessibilitySummary": ["Formulas are MathML. Each drawing and picture has a description."],
+}
 TYPES = {".xhtml": "application/xhtml+xml", ".png": "image/png", ".css": "text/css"}
 LINK = re.compile(r'<a\b(?P<before>[^>]*?) href="(?P<href>[^"]*)"(?P<after>[^>]*)>')
 ID = re.compile(r'\sid="([^"]*)"')
@@ -136,6 +148,11 @@ def _package(book: Book, files: Mapping[str, bytes]) -> str:
     )
     order = ["cover.xhtml", "nav.xhtml", *(f"{page}.xhtml" for page in book.pages)]
     spine = "".join(f'<itemref idref="{names[name]}"/>' for name in order)
+    access = "".join(
+        f'<meta property="schema:{name}">{value}</meta>'
+        for name, values in ACCESS.items()
+        for value in values
+    )
     identity = uuid.uuid5(NAMESPACE, f"{book.title} {book.version}")
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
@@ -145,7 +162,7 @@ def _package(book: Book, files: Mapping[str, bytes]) -> str:
         f"<dc:title>{escape(book.title)}</dc:title><dc:creator>{escape(book.author)}</dc:creator>"
         f"<dc:language>{book.language}</dc:language>"
         f'<meta property="dcterms:modified">{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}</meta>'
-        f"</metadata><manifest>{items}</manifest><spine>{spine}</spine></package>\n"
+        f"{access}</metadata><manifest>{items}</manifest><spine>{spine}</spine></package>\n"
     )
 
 

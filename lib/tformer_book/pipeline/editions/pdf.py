@@ -71,8 +71,15 @@ def bind(book: Book, front: Front, read: Mapping[str, Read]) -> bytes:
     return target.getvalue()
 
 
+def shorten(content: bytes) -> bytes:
+    """What a sheet draws, with rounded numbers: two places for hundreds, five for fractions.
+
+    A fifth of a book is digits beyond these; 0.005 points are less than a printer's dot.
+    """
+    return NUMBER.sub(_rounded, content)
+
+
 def _rounded(found: re.Match[bytes]) -> bytes:
-    """A number with five digits that count, at least: a fifth of a book is digits beyond them."""
     if found[0][:1] in b"(<":
         return found[0]
     value = float(found[0])
@@ -115,7 +122,7 @@ class _Binder:
     def _shorten(self, sheet: PageObject) -> None:
         content = sheet["/Contents"].get_object()
         if isinstance(content, StreamObject):
-            content.set_data(NUMBER.sub(_rounded, content.get_data()))
+            content.set_data(shorten(content.get_data()))
 
     def outline(self, book: Book, read: Mapping[str, Read]) -> None:
         """Bookmarks: parts, their pages, the sections of each."""
