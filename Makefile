@@ -62,7 +62,7 @@ SWEEP   = $(or $(DIR),_sweep/$(PLAN))
 begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
-.PHONY: help book test check hooks static unit notebooks browser model serve zip lab hub course run ledger \
+.PHONY: help book test check hooks static unit notebooks browser model editions serve zip lab hub course run ledger \
 	exercises exam launch chapter storyteller sweep bench machines lock clean
 .DEFAULT_GOAL := help
 
@@ -114,6 +114,10 @@ _build/.built: $(READY) $(PAGE_SOURCES) $(BOOK_SOURCES)
 
 book: _build/.built ## Build the book into _build/html
 	@echo "== the book is at _build/html/index.html; 'make serve' opens it"
+
+editions: book ## Make a PDF and an EPUB of the book in _build/editions, in a quarter of an hour
+	@echo "== printing the book"
+	@$(begin) $(PY) -m tformer_book.pipeline editions $(call took,editions)
 
 # Checking the code and building the book take one core each, so they are done side by side.
 test: $(READY) $(MODEL) ## Check everything, or what one chapter has: make test CH=04

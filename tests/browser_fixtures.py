@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browsing import DESKTOP, FONTS, HOST, IN_THE_HAND, ROOT, STYLE, find_browser, page_of, watch
+from browsing import DESKTOP, FONTS, HOST, IN_THE_HAND, ROOT, STYLE, page_of, watch
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 BUILT = ROOT / "_build" / ".built"
 SOURCES = ["_config.yml", "_toc.yml", "index.md", "references.bib", "api", "assets"]
 SOURCES += ["chapters", "exercises/solutions", "lib", "vendor"]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-# Whatever slips past the refusal in `watch` finds no address.
-FLAGS += ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 # A page may keep something when it is left; this comes after that.
 FORGET = "addEventListener('pagehide', () => { localStorage.clear(); sessionStorage.clear(); })"
 
@@ -41,6 +37,8 @@ FORGET = "addEventListener('pagehide', () => { localStorage.clear(); sessionStor
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A Chromium for all tests; without one they are skipped, but never in CI."""
+    from tformer_book.pipeline.editions.browser import FLAGS, find_browser
+
     path = find_browser()
     if path is None:
         message = "no Chromium or Chrome found; install one or name it in TFORMER_CHROMIUM"

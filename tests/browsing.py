@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,15 +30,7 @@ IN_THE_HAND = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
 ELSEWHERE = re.compile(r"^(?!file:|data:|blob:|http://127\.0\.0\.1:)")
 COLOUR = ["color-contrast", "link-in-text-block"]
 
-NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"]
-MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 WIDGET = "application/vnd.jupyter.widget"
-
-
-def find_browser() -> str | None:
-    """The path of a Chromium: the one named in TFORMER_CHROMIUM, or one on the path."""
-    found = [os.environ.get("TFORMER_CHROMIUM"), *map(shutil.which, NAMES), MAC]
-    return next((path for path in found if path and Path(path).exists()), None)
 
 
 def toc_pages() -> list[str]:

@@ -63,6 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("launch", help="write the branch that launch buttons open")
     command.add_argument("folder", help="a folder that is new, or holds an older launch branch")
     command.set_defaults(action=_launch)
+    command = commands.add_parser("editions", help="make a PDF and an EPUB of the built pages")
+    command.add_argument("folder", nargs="?", type=Path, help="where; if none, _build/editions")
+    command.set_defaults(action=_editions)
     lab = commands.add_parser("lab", help="write a desk of chapters and exercises for JupyterLab")
     lab.add_argument("folder", nargs="?", type=Path, help="where; if none, the book's own lab")
     lab.set_defaults(action=_lab)
@@ -197,6 +200,14 @@ def _launch(root: Path, options: argparse.Namespace) -> None:
     print(
         f"wrote {len(written)} files into {options.folder}; push them as the branch of the buttons"
     )
+
+
+def _editions(root: Path, options: argparse.Namespace) -> None:
+    # Here, so that no other command needs a browser and what reads and writes PDFs.
+    from tformer_book.pipeline.editions.write import write
+
+    for path in write(root, options.folder, partial(print, flush=True)):
+        print(f"wrote {path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
 def _zip(root: Path, options: argparse.Namespace) -> None:

@@ -1,0 +1,1 @@
+"""A PDF and an EPUB of the book, made from its built pages."""
