@@ -73,11 +73,9 @@ def _files() -> Iterator[Case]:
     yield of(9, 5, why, want=([0, 0, 0, 9, 0], 0), full_attention_interval=4)
     before = "The rules apply in their order: the interval comes before pattern and window."
     two: dict[str, Any] = {"full_attention_interval": 2, "sliding_window": 3}
-    for more in (
-        {},
-        {"use_sliding_window": True},
-        *({"sliding_window_pattern": n} for n in (2, 3)),
-    ):
+    beside: list[Config] = [{}, {"use_sliding_window": True}]
+    beside += [{"sliding_window_pattern": n} for n in (2, 3)]
+    for more in beside:
         yield of(10, 4, before, want=([0, 10, 0, 10], 0), **two, **more)
     unread = "Where there is a pattern, `use_sliding_window` is not read."
     two = {"sliding_window_pattern": 2, "sliding_window": 3, "use_sliding_window": False}
