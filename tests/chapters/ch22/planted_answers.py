@@ -227,7 +227,13 @@ def _with_a_null(key):
     return last_sees
 
 
+def _bias_second(k, v, sinks):
+    k, v, bias = _sink_in_front(k, v, sinks)
+    return k, bias, v
+
+
 MUTANTS = {
+    "22.2": {"the second array is your bias": _bias_second},
     "22.3": {
         "Let the query and the output go": (
             _keys_and_values,

@@ -79,7 +79,8 @@ def _one_by_one(
 
 @exercise(
     "22.5",
-    praise="One expert, a few and all of them, biases far above and below all scores, logits of ±30.",
+    praise="One expert, a few and all of them, biases far above all scores and far below, and "
+    "logits of ±30.",
     hints=(
         "Two tables are needed: one to choose by, one to weigh by. In which does the bias stand?",
         "`np.argsort` along the last axis says who is chosen, once the bias has been added to the "
