@@ -66,7 +66,7 @@ def _plants() -> Iterator[Case]:
         logits = _logits(planted, *given.values())
         want = _errors(logits, *given.values())
         said = f"logits of version {planted}, T = {T}, d = {d} and N = {n}"
-        why = f"The error of version {planted} is 0 here, and no other."
+        why = f"Version {planted} is planted here: its error is 0, and no other is."
         yield case(**given, logits=logits, want=want, why=why, said=said)
     logits = -3 * _logits(MISSING_SCALE, *given.values())
     why = "None of these lines is planted, so no error is 0."
@@ -90,7 +90,7 @@ def _plants() -> Iterator[Case]:
     hints=(
         "Write the head once, as a function of what is handed to attention: queries, keys, sink.",
         "The six versions differ in how queries and keys are made, or in the number for the sink. "
-        "A sink of −∞ is none.",
+        "A sink of −∞ is none. For version 2, slices with a step of 2 take the coordinates apart.",
         "Put the sink as one more column beside the scores, take softmax, and leave the column out "
         "before the values. The error is the largest difference over the largest logit.",
     ),
@@ -101,14 +101,22 @@ def _plants() -> Iterator[Case]:
             The errors are not divided by the largest logit.
         np.abs(found - logits).max() → np.abs(found - logits).mean()
             You took the mean difference; the largest is asked for.
+        np.abs(found - logits).max() → np.abs(found - logits).max(axis=1).mean()
+            You averaged over positions. The largest difference of all positions is asked for.
+        np.abs(found - logits).max() → np.abs(found - logits).max() ** 2
+            You squared the differences; their sizes are compared.
         np.abs(found - logits).max() → (found - logits).max()
             You took differences with their signs, so the largest may be one of many.
         error / np.abs(logits).max() → error / np.abs(found).max()
-            You divided by your own largest logit; the published one is the measure.
+            You divided by your own largest logit; the largest of the given logits is the measure.
         error / np.abs(logits).max() → error / logits.max()
             You divided by the largest logit with its sign; its size is meant.
         error / np.abs(logits).max() → np.abs((found - logits) / logits).max()
             You divided each difference by its own logit; the largest logit is the measure of all.
+        error = → rows = np.abs(found - logits).max(axis=1) / np.abs(logits).max(axis=1) ; error =
+        error / np.abs(logits).max() → rows.max()
+            You divided each position by its own largest logit; the largest of all positions is
+            the measure.
         error / np.abs(logits).max() → np.linalg.norm(found - logits) / np.linalg.norm(logits)
             You compared lengths of all differences together; the largest difference is asked for.
         np.abs(found - logits).max() → np.abs(found[-1] - logits[-1]).max()
@@ -119,21 +127,55 @@ def _plants() -> Iterator[Case]:
             The scale is missing: scores are divided by the root of d.
         d = q.shape[1] → d = q.shape[1] ; sink = np.log(abs(sink))
             You took the sink for an exponential. It is a score, and softmax takes its exponential.
+        off(*usual, sink) → off(*usual, -np.inf)
+            In version 0 the sink is missing. That is the head as it should be, with its sink.
+        off(*usual, sink) → off(turn(norm(q, 1.0)), turn(norm(k, 1.0)), sink)
+            In version 0 the gain is missing. That is the head as it should be, with its gain.
+        off(*usual, -np.inf) → off(*usual, sink)
+            Version 3 still divides by e^sink. Without a sink the weights of the tokens sum to 1.
         off(*usual, -np.inf) → off(*usual, 0.0)
             Without a sink there is no further key. A sink of 0 is one, and takes weight.
         off(*usual, sink / np.sqrt(d)) → off(*usual, sink * np.sqrt(d))
-            The fifth version divides the sink by the root of d; you multiplied.
+            Version 4 divides the sink by the root of d; you multiplied.
         off(*usual, sink / np.sqrt(d)) → off(*usual, sink / d)
-            The fifth version divides the sink by the root of d; you divided by d.
+            Version 4 divides the sink by the root of d; you divided by d.
+        d = q.shape[1] → d = q.shape[1] ; sink = sink / np.sqrt(d)
+        off(*usual, sink / np.sqrt(d)) → off(*usual, sink * np.sqrt(d))
+            Versions 0 and 4 are exchanged: you divided the sink by the root of d in all but
+            version 4.
+        if neighbours else np.split → if not neighbours else np.split
+        if neighbours: → if not neighbours:
+            Versions 0 and 2 are exchanged: version 0 turns i and i + d / 2, and only version 2
+            neighbours.
+        errors = → both = [norm(turn(x, True), gain) for x in (q, k)] ; errors =
+        errors = → last = [norm(turn(x, True), 1 + gain) for x in (q, k)] ; errors =
+        turn(norm(q, gain), True), turn(norm(k, gain), True), sink → *both, sink
+        off(*usual, -np.inf) → off(*both, -np.inf)
+        off(*usual, sink / np.sqrt(d)) → off(*both, sink / np.sqrt(d))
+        turn(norm(q, 1 + gain)), turn(norm(k, 1 + gain)), sink → *last, sink / np.sqrt(d)
+            Your versions add up. Each has one wrong line, and all others as they should be.
+        norm(q, 1 + gain) → norm(q, gain - 1)
+        norm(k, 1 + gain) → norm(k, gain - 1)
+            Version 5 multiplies by 1 + gain; you multiplied by gain − 1.
         turn(norm(k, 1 + gain)) → turn(norm(k, gain))
-            In the sixth version both gains change, that of the keys too.
+            In version 5 both gains change, that of the keys too.
         norm(turn(q), gain), norm(turn(k), gain) → norm(usual[0], gain), norm(usual[1], gain)
-            In the second version the norm stands behind RoPE and no longer before it; yours has
+            In version 1 the norm stands behind RoPE and no longer before it; yours has
             both.
+        norm(turn(q), gain), norm(turn(k), gain) → norm(turn(q), 1.0), norm(turn(k), 1.0)
+            In version 1 the gain is missing: it multiplies behind the division.
         norm(turn(k), gain), sink → usual[1], sink
-            In the second version queries and keys go through the norm behind RoPE.
+            In version 1 queries and keys go through the norm behind RoPE.
         turn(norm(k, gain), True) → turn(norm(k, gain))
-            In the third version queries and keys are both turned in pairs of neighbours.
+            In version 2 queries and keys are both turned in pairs of neighbours.
+        turn(norm(q, gain), True), turn(norm(k, gain), True) → norm(q, gain), norm(k, gain)
+            Your version 2 turns nothing. It turns pairs of neighbours.
+        np.cos(angles), np.sin(angles) → np.cos(angles), (-1) ** neighbours * np.sin(angles)
+            Your version 2 turns the other way round. Only the pairs change, not the angles.
+        cosine, sine = → turns = angles[:, ::-1] if neighbours else angles ; cosine, sine =
+        np.cos(angles), np.sin(angles) → np.cos(turns), np.sin(turns)
+            Your version 2 takes the angles in another order. The pair of 2i and 2i + 1 has the
+            angle i.
         (x**2).mean(axis=1, keepdims=True) + 1e-6 → (x**2).mean(axis=1, keepdims=True) + 1e-5
             The number below the root is 10⁻⁶.
         (x**2).mean(axis=1, keepdims=True) + 1e-6 → (x**2).mean(axis=1, keepdims=True)
@@ -168,7 +210,10 @@ def suspects(
     def turn(x: Array, neighbours: bool = False) -> Array:
         a, b = (x[:, 0::2], x[:, 1::2]) if neighbours else np.split(x, 2, axis=1)
         cosine, sine = np.cos(angles), np.sin(angles)
-        return np.concatenate([a * cosine - b * sine, a * sine + b * cosine], axis=1)
+        turned = [a * cosine - b * sine, a * sine + b * cosine]
+        if neighbours:
+            return np.stack(turned, axis=2).reshape(x.shape)
+        return np.concatenate(turned, axis=1)
 
     def off(q: Array, k: Array, sink: float) -> float:
         scores = np.where(np.tri(len(q)) > 0, q @ k.T / np.sqrt(d), -np.inf)

@@ -258,7 +258,7 @@ def _of_length(T: int) -> dict[str, Array]:
 @exercise(
     "22.6",
     praise="One token and twenty, steps of 0 and 1, no decay and one of −60 at each token, and no "
-    "more Python instructions for 128 tokens than for 8.",
+    "loop over tokens.",
     hints=(
         "Call what token t adds to the state k_t u_tᵀ. Write u_t with the earlier u_s: what does "
         "k_t read before it writes?",
@@ -297,6 +297,8 @@ def _of_length(T: int) -> dict[str, Array]:
             What the key returns is added; it is taken away.
         (fade * (q @ k.T)) @ written → np.tril(fade * (q @ k.T), -1) @ written
             You read before the token has written; the query reads afterwards.
+        fade * (q @ k.T) → np.exp(np.minimum(total[:, None] - total, 0)) * (q @ k.T)
+            The query also reads what later tokens write. What token s wrote counts for s ≤ t.
         (fade * (q @ k.T)) @ written → np.tril(q @ k.T) @ written
             What the query reads has no decay in it.
         (fade * (q @ k.T)) @ written → (fade * (q @ k.T)) @ written / q.shape[1] ** 0.5
