@@ -133,8 +133,8 @@ check("22.2", sink_as_key)
 # attends to all S tokens.
 #
 # Write `latent_output(q, q_turned, w_k, w_v, latents, k_turned)`. Return the outputs of all heads,
-# (H, T, d_v), *without the keys or values of any head*, not even those of one head at a time: the
-# check measures memory where d_k and d_v are much larger than d_c.
+# (H, T, d_v), *without holding the keys or values of any head*, not even those of one head at a
+# time: the check measures memory where d_k and d_v are much larger than d_c.
 # ```
 
 
@@ -174,13 +174,14 @@ check("22.3", latent_output)
 # - `"full"` attention has `heads`, `groups`, `d_k` and `d_v`: each group has one key of d_k and one
 #   value of d_v numbers for every token, and all tokens are kept.
 # - `"window"` has the same and a `window` of w: a token attends to itself and to the w − 1 tokens
-#   before it. Kept is what the *next* token will attend to, apart from itself.
+#   before it. What the *next* token will attend to, apart from itself, is kept.
 # - `"latent"` attention keeps for every token one latent of `d_c` numbers and one rotated key of
 #   `d_r` numbers for all heads. It has `heads`, `d_k` and `d_v` as well.
 # - `"delta"` has `heads`, `groups`, `d_k`, `d_v` and `taps`. Each head keeps a state of d_k by d_v
-#   numbers. Before the rule runs, a short convolution mixes each token with those just before it. It
-#   reads one row a token: a query and a key of d_k numbers for each group, and a value of d_v
-#   numbers for each head. The rows of the last `taps` tokens are kept, that of the newest included.
+#   numbers. Before the rule runs, a short convolution mixes each token with those just before it.
+#   It reads one row for each token: a query and a key of d_k numbers for each group, and a value of
+#   d_v numbers for each head. The rows of the last `taps` tokens are kept, that of the newest
+#   included.
 #
 # A number of a state has 4 bytes, every other number `size` bytes.
 #
@@ -390,17 +391,17 @@ check("22.7", suspects)
 #    `"full_attention"`, and all others `"linear_attention"`.
 # 3. If there is `sliding_window_pattern`, a number n: the layers n, 2n, 3n, …, counted from 1, are
 #    `"full_attention"`, and all others `"sliding_attention"`.
-# 4. If there is `sliding_window`, and `use_sliding_window` is not False (a key that is not there, or
-#    null, is not False): all are `"sliding_attention"`.
+# 4. If there is `sliding_window`, and `use_sliding_window` is not False (a key that is missing or
+#    null is not False): all are `"sliding_attention"`.
 # 5. All are `"full_attention"`.
 #
 # (Each published class has some of these rules, and other ones besides.)
 #
-# Positions are 0 to T − 1, and no query attends to later ones. In `"full_attention"` a query attends
-# to all positions up to its own; in `"sliding_attention"` to its own and the `sliding_window` − 1
-# before it; in `"chunked_attention"` to those up to its own that lie in its chunk, where chunks of
-# `attention_chunk_size` positions begin at 0; in `"linear_attention"` to no key, but a state has
-# read all tokens up to its own.
+# Positions are 0 to T − 1, and no query attends to later ones. In `"full_attention"` a query
+# attends to all positions up to its own; in `"sliding_attention"` to its own and the
+# `sliding_window` − 1 before it; in `"chunked_attention"` to those up to its own that lie in its
+# chunk, where chunks of `attention_chunk_size` positions begin at 0; in `"linear_attention"` to no
+# key, but a state has read all tokens up to its own.
 #
 # Write `last_sees(config, T)`. Return two things about the query of the *last* position: an array
 # of `num_hidden_layers` whole numbers, to how many keys it attends in each layer; and the first
