@@ -5,7 +5,8 @@
 # check tries your function on small inputs and larger ones, and tells you the first thing that is
 # wrong, with numbers that you can redo on paper. Any correct way of computing the answer will do.
 # Keep the name. A `NameError` means that its cell has not been run, or that the name has changed.
-# Numbers that are whole may come as integers, alone or in arrays.
+# Whole numbers are also handed over as integers, alone or in arrays. An array that takes their type
+# (`np.zeros_like(q)`) cuts fractions off.
 #
 # One star (★) marks a warm-up, two the core of the chapter, three a challenge. The minutes are
 # what a reader needs who has just read the chapter.
@@ -132,8 +133,8 @@ check("22.2", sink_as_key)
 # attends to all S tokens.
 #
 # Write `latent_output(q, q_turned, w_k, w_v, latents, k_turned)`. Return the outputs of all heads,
-# (H, T, d_v), *without computing the keys or values of any head*: the check measures memory where
-# d_k and d_v are much larger than d_c.
+# (H, T, d_v), *without holding the keys or values of any head*, not even those of one head at a
+# time: the check measures memory where d_k and d_v are much larger than d_c.
 # ```
 
 
@@ -173,12 +174,14 @@ check("22.3", latent_output)
 # - `"full"` attention has `heads`, `groups`, `d_k` and `d_v`: each group has one key of d_k and one
 #   value of d_v numbers for every token, and all tokens are kept.
 # - `"window"` has the same and a `window` of w: a token attends to itself and to the w − 1 tokens
-#   before it. Only what the *next* token will attend to is kept, without its own key and value.
+#   before it. What the *next* token will attend to, apart from itself, is kept.
 # - `"latent"` attention keeps for every token one latent of `d_c` numbers and one rotated key of
 #   `d_r` numbers for all heads. It has `heads`, `d_k` and `d_v` as well.
 # - `"delta"` has `heads`, `groups`, `d_k`, `d_v` and `taps`. Each head keeps a state of d_k by d_v
-#   numbers. A row of its short convolution holds a query and a key of d_k numbers for each group,
-#   and a value of d_v numbers for each head. The last `taps` rows are kept, the newest among them.
+#   numbers. Before the rule runs, a short convolution mixes each token with those just before it.
+#   It reads one row for each token: a query and a key of d_k numbers for each group, and a value of
+#   d_v numbers for each head. The rows of the last `taps` tokens are kept, that of the newest
+#   included.
 #
 # A number of a state has 4 bytes, every other number `size` bytes.
 #
@@ -260,7 +263,7 @@ check("22.5", route)
 # The state of a head is a table M, a matrix (d_k, d_v), and zero at first. Vectors are rows. For
 # token t, in this order:
 #
-# 1. M is multiplied by exp(`log_decay[t]`), a number from 0 to 1.
+# 1. M is multiplied by exp(`log_decay[t]`), a number above 0 and at most 1.
 # 2. With the key k_t = `k[t]`, the table reads r = k_t M. Then `beta[t]` · k_tᵀ (v_t − r) is added
 #    to M, a matrix of d_k by d_v numbers.
 # 3. The output is q_t M, with q_t = `q[t]` and without a scale.
@@ -269,8 +272,8 @@ check("22.5", route)
 # (T,); beta is from 0 to 1. Keys need not have length 1.
 #
 # Write `delta_at_once(q, k, v, log_decay, beta)`. Return the outputs, (T, d_v), *without a loop
-# over tokens*: the number of Python instructions must not grow with T. `log_decay` may be −60 at
-# each of many tokens.
+# over tokens*: the number of Python instructions must not grow like T. `log_decay` is finite, and
+# may be −60 at each of many tokens.
 # ```
 
 
@@ -388,21 +391,21 @@ check("22.7", suspects)
 #    `"full_attention"`, and all others `"linear_attention"`.
 # 3. If there is `sliding_window_pattern`, a number n: the layers n, 2n, 3n, …, counted from 1, are
 #    `"full_attention"`, and all others `"sliding_attention"`.
-# 4. If there is `sliding_window`, and `use_sliding_window` is not False: all are
-#    `"sliding_attention"`.
+# 4. If there is `sliding_window`, and `use_sliding_window` is not False (a key that is missing or
+#    null is not False): all are `"sliding_attention"`.
 # 5. All are `"full_attention"`.
 #
 # (Each published class has some of these rules, and other ones besides.)
 #
-# Positions are 0 to T − 1, and no query attends to later ones. In `"full_attention"` it attends to
-# all others and itself; in `"sliding_attention"` to itself and the `sliding_window` − 1 before it;
-# in `"chunked_attention"` to those of its own chunk, where chunks of `attention_chunk_size`
-# positions begin at 0; in `"linear_attention"` to no key, but a state has read all tokens up to its
-# own.
+# Positions are 0 to T − 1, and no query attends to later ones. In `"full_attention"` a query
+# attends to all positions up to its own; in `"sliding_attention"` to its own and the
+# `sliding_window` − 1 before it; in `"chunked_attention"` to those up to its own that lie in its
+# chunk, where chunks of `attention_chunk_size` positions begin at 0; in `"linear_attention"` to no
+# key, but a state has read all tokens up to its own.
 #
 # Write `last_sees(config, T)`. Return two things about the query of the *last* position: an array
-# (L,) of whole numbers, to how many keys it attends in each layer; and the first position whose
-# token can change its logits at all, through all layers together.
+# of `num_hidden_layers` whole numbers, to how many keys it attends in each layer; and the first
+# position whose token can change its logits at all, through all layers together.
 # ```
 
 

@@ -213,16 +213,27 @@ def _last_sees_by_masks(config, T):
     return counts, int(reach[-1].argmax())
 
 
-def _last_sees_without_none(config, T):
-    """A key whose value is None is taken for one that is there."""
-    if "layer_types" in config and config["layer_types"] is None:
-        return len(config["layer_types"]), 0
-    if "sliding_window" in config and config["sliding_window"] is None:
-        return T - max(0, T - config["sliding_window"]), 0
-    return _last_sees_by_masks(config, T)
+RULED = ("layer_types", "sliding_window", "full_attention_interval", "sliding_window_pattern")
+
+
+def _with_a_null(key):
+    """A null of this one key is taken for a value."""
+
+    def last_sees(config, T):
+        if key in config and config[key] is None:
+            return [1] * len(config[key]), 0
+        return _last_sees_by_masks(config, T)
+
+    return last_sees
+
+
+def _bias_second(k, v, sinks):
+    k, v, bias = _sink_in_front(k, v, sinks)
+    return k, bias, v
 
 
 MUTANTS = {
+    "22.2": {"the second array is your bias": _bias_second},
     "22.3": {
         "Let the query and the output go": (
             _keys_and_values,
@@ -240,7 +251,7 @@ MUTANTS = {
         "With strong decay these are 0": _delta_by_scaled_rows,
     },
     "22.7": {"You return the number of a version": _number_of_the_suspect},
-    "22.8": {"A null says nothing": _last_sees_without_none},
+    "22.8": {"A null says nothing": tuple(map(_with_a_null, RULED))},
 }
 
 RIGHT = {

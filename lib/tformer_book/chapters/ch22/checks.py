@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tformer import reference
 from tformer.parameters import NormParameters
-from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.kinds import Parts, Several
 from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
@@ -127,6 +129,8 @@ def _heads() -> Iterator[Case]:
             You turned neighbours, 2i and 2i + 1; a pair here is i and i + d / 2.
         sine = np.cos(angles), np.sin(angles) → sine = np.cos(angles), -np.sin(angles)
             You turned the other way round: positions count backwards.
+        a * sine + b * cosine → a * sine - b * cosine
+            The second coordinate of a pair is a sin + b cos; yours subtracts.
         q, k = turn(q), turn(k) → q = turn(q)
             The keys were not turned, so that scores depend on where a text begins.
         q, k = turn(q), turn(k) → k = turn(k)
@@ -139,6 +143,8 @@ def _heads() -> Iterator[Case]:
             The scale is missing: 1 over the root of d stays beside the norm.
         / np.sqrt(q.shape[-1]) → / q.shape[-1]
             You divided by d; the scale is one over its root.
+        / np.sqrt(q.shape[-1]) → / np.sqrt(q.shape[-2])
+            You divided by the root of T. The scale is one over the root of d, the width of a head.
         / np.sqrt(q.shape[-1]) → / np.sqrt(q.shape[-1] // 2)
             You scaled by the root of d / 2, the number of pairs.
         / np.sqrt(q.shape[-1]) → / np.sqrt(q.shape[-1] * len(q))
@@ -187,16 +193,37 @@ def qwen3_scores(
 # ---- 22.2 ---------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _KeysValuesBias(Several):
+    """Keys, values and a bias, compared by the outputs of attention."""
+
+    def fit(self, f: Answer, got: Parts, want: Parts, said: str) -> None:
+        """Raise Wrong where an array has a wrong shape, or where two stand in another order."""
+        k, second, third = got
+        if [x.shape for x in (k, third, second)] == [x.shape for x in want]:
+            raise Wrong(f"With {said}, the second array is your bias. First keys, then values.")
+        super().fit(f, got, want, said)
+
+    def name(self, f: Answer, place: int) -> str:
+        """Name an array."""
+        return f"the array for the {self.names[place]}"
+
+
 def _heard(k: Array, v: Array, bias: Array) -> Array:
-    """The outputs of three queries at each position, with keys, values and a bias."""
+    """The outputs of three queries at each position, the first of zeros."""
     q = np.random.default_rng(5).normal(size=(3, len(k), bias.shape[1], k.shape[2]))
+    q[0] = 0
     scores = q @ k.mT / np.sqrt(k.shape[2]) + bias
     exps = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exps / exps.sum(axis=-1, keepdims=True) @ v
 
 
 def _sinks() -> Iterator[Case]:
-    why = "The first query attends to the first key and to the sink, the second to all three."
+    why = (
+        "With queries of zeros, tokens have the score 0 and the sink has 2. The first query "
+        "attends to the first key and to the sink, so its output is 3 / (1 + e²). The second "
+        "attends to all three, and has 9 / (2 + e²)."
+    )
     yield case(k=[[[1.0, 0], [0, 1]]], v=[[[3.0], [6]]], sinks=[2.0], why=why)
     rng = np.random.default_rng(3)
     for H, T, d, e in ((1, 1, 3, 2), (2, 3, 4, 2), (3, 5, 2, 3), (2, 2, 2, 2), (3, 3, 3, 1)):
@@ -220,13 +247,15 @@ def _sinks() -> Iterator[Case]:
     hints=(
         "Which key has the same score with every query? What can then be added to that score?",
         "The sink takes weight and gives nothing: which value is that?",
-        "A bias of −∞ hides a key. Count the columns: the last one is not a later token.",
+        "A bias of −∞ hides a key. Mind the column of the sink: it is no later token, and is never "
+        "hidden.",
     ),
     cases=_sinks,
-    kind=Several(
+    kind=_KeysValuesBias(
         names=("keys", "values", "bias"),
         by=_heard,
-        called="the output of attention with your keys, values and bias, for queries of the check",
+        called="the output of attention with your keys, values and bias (for queries of zeros, "
+        "then for two others)",
     ),
     otherwise="One more key and value of zeros, and its score comes from the bias alone.",
     slips="""
@@ -246,6 +275,8 @@ def _sinks() -> Iterator[Case]:
             all scores alike, which changes no weight.
         bias[:, :, T] = sinks[:, None] → bias[:, :, T] = sinks[0]
             All heads have the sink of the first; each has its own.
+        bias[:, :, T] = sinks[:, None] → bias[0, :, T] = sinks[0]
+            Only the first head has its sink; in the others the score of the new key is 0.
         bias[:, :, T] = sinks[:, None] → bias[:, :, T] = sinks.mean()
             All heads have the mean of the sinks; each has its own.
         bias[:, :, T] = sinks[:, None] → bias[:, :, T] = sinks[::-1, None]
@@ -260,8 +291,14 @@ def _sinks() -> Iterator[Case]:
             The key of your sink is that of the first token. A learned sink belongs to none.
         np.zeros((H, 1, d)) → np.repeat(sinks[:, None, None], d, axis=2)
             You wrote the sink into a key, where the query multiplies it; it is a bias.
+        np.zeros((H, 1, d)) → np.repeat(sinks[:, None, None], d, axis=2)
+        bias[:, :, T] = sinks[:, None] → bias[:, :, T] = 0.0
+            The sink stands in the key alone, where the query multiplies it. It belongs into the
+            bias.
         np.zeros((H, 1, v.shape[-1])) → np.ones((H, 1, v.shape[-1]))
             Your sink has a value of ones, and adds it to the output. It should add nothing.
+        np.zeros((H, 1, v.shape[-1])) → np.repeat(sinks[:, None, None], v.shape[-1], axis=2)
+            Your sink has the value sinks[h], and adds it to the output. It should add nothing.
         np.zeros((H, 1, v.shape[-1])) → v.mean(axis=1, keepdims=True)
             Your sink returns the mean of the values. It should add nothing.
         np.zeros((H, 1, v.shape[-1])) → v[:, :1]
@@ -279,6 +316,15 @@ def _sinks() -> Iterator[Case]:
         bias[:, :, T] = sinks[:, None] → bias[:, :, T] = -np.inf
         return → bias[:, -1, T] = sinks ; return
             Only the last query sees the sink; every query does.
+        return → bias[:, 1:, T] = -np.inf ; return
+            Only the first query sees the sink; every query does.
+        return k, v, bias → return k, v, np.roll(bias, 1, axis=2)
+            The bias of the sink comes first, and its key last: key i belongs to column i.
+        return k, v, bias → return np.roll(k, 1, axis=1), np.roll(v, 1, axis=1), bias
+            The key of the sink comes first, and its bias last: key i belongs to column i.
+        np.where(later, -np.inf, 0.0) → later * -np.inf
+            Your bias holds nan: 0 times −∞ has no value. Write −∞ where a key is hidden, and 0
+            elsewhere.
         np.where(later, -np.inf, 0.0) → np.where(later, -1.0, 0.0)
             A bias of −1 makes later tokens weaker and does not hide them.
         np.where(later, -np.inf, 0.0) → np.where(later, -100.0, 0.0)

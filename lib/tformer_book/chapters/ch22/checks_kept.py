@@ -130,6 +130,10 @@ def _small_memory() -> Any:
         (plain + turned) / np.sqrt(d_k + d_r) → plain / np.sqrt(d_k) + turned / np.sqrt(d_r)
             You scaled the two parts apart. They are coordinates of one key, and one scale serves
             both.
+        (plain + turned) / np.sqrt(d_k + d_r) → plain / np.sqrt(d_k + d_r) + turned
+            You scaled the part with latents alone. Both parts are one score, which is scaled.
+        (plain + turned) / np.sqrt(d_k + d_r) → plain + turned / np.sqrt(d_k + d_r)
+            You scaled the turned part alone. Both parts are one score, which is scaled.
         plain + turned → plain * turned
             You multiplied the two parts of a score; a product of vectors adds them.
         q @ w_k.mT → q @ w_k.sum(axis=0).mT
@@ -247,10 +251,10 @@ def _configurations() -> Iterator[Case]:
         "A head of a group needs no keys of its own. A window keeps what the next token can still "
         "attend to, besides itself.",
         "Count numbers first, in three sums: those that grow, those that stay, and those of the "
-        "states, which have 4 bytes each.",
+        "states, which have 4 bytes each. A row of the convolution has three parts.",
     ),
     cases=_configurations,
-    kind=Several(names=("bytes a token", "bytes that stay"), scalars=True),
+    kind=Several(names=("count of bytes a token adds", "count of bytes that stay"), scalars=True),
     otherwise="Keys and values of groups grow, or stop at a window; latents grow; states stay.",
     slips="""
         grows += G * (d_k + d_v) → grows += H * (d_k + d_v)
@@ -267,6 +271,11 @@ def _configurations() -> Iterator[Case]:
             You counted the keys and not the values of full attention.
         (w - 1) * G * (d_k + d_v) → w * G * (d_k + d_v)
             A window holds the token itself, which brings its own key: one token fewer is kept.
+        (w - 1) * G * (d_k + d_v) → (w + 1) * G * (d_k + d_v)
+            You kept w + 1 tokens. The next token attends to itself and to w − 1 before it, and
+            only the latter are kept.
+        (w - 1) * G * (d_k + d_v) → max(w - 2, 0) * G * (d_k + d_v)
+            You kept w − 2 tokens; the next token attends to w − 1 before it.
         (w - 1) * G * (d_k + d_v) → G * (d_k + d_v)
             The width of the window is missing: so many tokens are kept, but one.
         (w - 1) * G * (d_k + d_v) → (w - 1) * G * d_k
@@ -289,6 +298,12 @@ def _configurations() -> Iterator[Case]:
             value.
         layer["d_c"] + layer["d_r"] → H * ($)
             You counted a latent for each head; all heads read the same.
+        layer["d_c"] + layer["d_r"] → H * (d_k + layer["d_r"] + d_v)
+            You counted whole keys and values of all heads. They are computed from the latent and
+            the rotated key, which alone are kept.
+        layer["d_c"] + layer["d_r"] → $ + H * (d_k + d_v)
+            You counted keys and values of heads beside the latent. They are computed from it, and
+            not kept.
         grows += layer["d_c"] + layer["d_r"] → grows += H * (d_k + d_v)
             You counted the keys and values that a latent makes. They are computed when they are
             needed; the latent is kept.
@@ -308,6 +323,14 @@ def _configurations() -> Iterator[Case]:
             The rows that the short convolution still needs are missing.
         taps * row → (taps - 1) * row
             You kept one row fewer. The newest row counts among the last taps rows.
+        taps * row → (taps + 1) * row
+            You kept one row too many. The newest row counts among the last taps rows.
+        stays += taps * row → $ ; grows += row
+            You let a delta layer add a row for each token. It adds nothing: each new row takes the
+            place of the oldest.
+        stays += taps * row → grows += row
+            You let the rows of the convolution grow with the text. Only the last taps rows are
+            kept: each new one takes the place of the oldest.
         taps * row → row
             You kept one row of the convolution; there are as many as taps.
         stays += taps * row → pass ;; + 4 * states → + size * states

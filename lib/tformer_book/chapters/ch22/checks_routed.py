@@ -13,7 +13,7 @@ from tformer_book.exercises.answer import Answer, Wrong
 from tformer_book.exercises.promises import promised, single, whole
 from tformer_book.exercises.registry import exercise
 from tformer_book.exercises.samples import integers
-from tformer_book.exercises.table import Case, case
+from tformer_book.exercises.table import Case, case, each
 
 Array = np.ndarray
 
@@ -43,6 +43,15 @@ def _routed() -> Iterator[Case]:
         yield case(**given, top_k=top_k, factor=2.5, want=want)
     low: dict[str, Any] = {"logits": rng.normal(-6, 1, (3, 6)), "choice_bias": rng.normal(0, 1, 6)}
     yield case(**low, top_k=2, factor=1.0, why="A bias may be below 0, and larger than all scores.")
+    negative = "All biased scores may be negative; the largest is still chosen."
+    bias, want = np.full(3, -3.0), np.array([[0.0, 0, 1]])
+    only: dict[str, Any] = {"logits": [[0.0, 1, 2]], "choice_bias": bias}
+    yield case(**only, top_k=1, factor=1.0, want=want, why=negative)
+    negated = low | {"choice_bias": low["choice_bias"] - 4}
+    for top_k in (1, 3):
+        yield case(**negated, top_k=top_k, factor=1.0, why=negative)
+    above: dict[str, Any] = {"logits": low["logits"], "choice_bias": np.arange(6.0) + 2}
+    yield case(**above, top_k=2, factor=1.0, why="All biased scores may be above 1.")
     yield case(**low, top_k=6, factor=1.0, why="All experts may be chosen.")
     zero = "Without a bias the largest scores are chosen."
     yield case(logits=low["logits"], choice_bias=np.zeros(6), top_k=2, factor=1.0, why=zero)
@@ -55,9 +64,23 @@ def _routed() -> Iterator[Case]:
     )
 
 
+def _one_by_one(
+    taken: float, logits: Array, choice_bias: Array, top_k: int, factor: float
+) -> Array:
+    """The largest biased score, again and again; that of a chosen expert is set to `taken`."""
+    scores = 1 / (1 + np.exp(-logits))
+    biased, kept = scores + choice_bias, np.zeros(logits.shape)
+    for _ in range(top_k):
+        best = biased.argmax(axis=1)[:, None]
+        np.put_along_axis(kept, best, np.take_along_axis(scores, best, axis=1), axis=1)
+        np.put_along_axis(biased, best, taken, axis=1)
+    return factor * kept / kept.sum(axis=1, keepdims=True)
+
+
 @exercise(
     "22.5",
-    praise="One expert, a few and all of them, biases larger than all scores, logits of ±30.",
+    praise="One expert, a few and all of them, biases far above all scores and far below, and "
+    "logits of ±30.",
     hints=(
         "Two tables are needed: one to choose by, one to weigh by. In which does the bias stand?",
         "`np.argsort` along the last axis says who is chosen, once the bias has been added to the "
@@ -66,12 +89,24 @@ def _routed() -> Iterator[Case]:
         "its sum, and multiply by the factor.",
     ),
     cases=_routed,
+    mutants=each(
+        _one_by_one,
+        {
+            f"An expert is chosen twice: those that are taken are set to {taken}, and biased "
+            "scores may lie below that. Set them to −∞.": float(taken.replace("−", "-"))
+            for taken in ("0", "−1")
+        },
+    ),
     otherwise="Choose with the bias; weigh without it, over the sum of the chosen, times factor.",
     slips="""
         np.where(chosen, scores, 0.0) → np.where(chosen, biased, 0.0)
             The bias stands in the weights. It decides who is chosen, and nothing else.
         biased = scores + choice_bias → biased = scores
             The bias has no effect on the choice.
+        np.argsort(-biased, axis=-1) → np.argsort(-np.maximum(biased, 0), axis=-1)
+            You cut biased scores off at 0. They may all be negative; the largest is still chosen.
+        np.argsort(-biased, axis=-1) → np.argsort(-np.clip(biased, 0, 1), axis=-1)
+            You cut biased scores off at 0 and 1. They may lie anywhere; the largest are chosen.
         biased = scores + choice_bias → biased = scores - choice_bias
             The bias is subtracted; a larger one makes an expert more likely to be chosen.
         biased = scores + choice_bias → biased = scores * choice_bias
@@ -83,6 +118,8 @@ def _routed() -> Iterator[Case]:
         scores = 1 / (1 + np.exp(-logits)) → scores = 1 / (1 + np.exp(-logits - choice_bias))
         biased = scores + choice_bias → biased = scores
             You added the bias before the sigmoid, so that it changes weights as well.
+        1 / (1 + np.exp(-logits)) → (1 + np.tanh(logits / 2)) / 2
+            For logits near −30 your sigmoid loses its digits: 1 + tanh cancels there.
         1 / (1 + np.exp(-logits)) → np.exp(logits) / np.exp(logits).sum(axis=-1, keepdims=True)
             Your scores are a softmax over all experts. Here each score is a sigmoid of its own.
         np.where(chosen, scores, 0.0) → np.where(chosen, np.exp(logits), 0.0)
@@ -105,7 +142,7 @@ def _routed() -> Iterator[Case]:
         factor * kept / kept.sum(axis=-1, keepdims=True) → factor * kept
             The weights are not divided by their sum.
         factor * kept / kept.sum(axis=-1, keepdims=True) → kept / kept.sum(axis=-1, keepdims=True)
-            The factor is missing.
+            The factor is missing, or is divided out again: it multiplies after the division.
         factor * kept → kept / factor
             You divided by the factor.
         kept.sum(axis=-1, keepdims=True) → scores.sum(axis=-1, keepdims=True)
@@ -120,6 +157,11 @@ def _routed() -> Iterator[Case]:
             The smallest scores are chosen.
         np.argsort(-biased, axis=-1)[:, :top_k] → np.argsort(-biased, axis=-1)[:, : top_k + 1]
             One expert too many is chosen.
+        np.argsort(-biased, axis=-1)[:, :top_k] → np.argsort(-biased, axis=-1)[:, : top_k - 1]
+            One expert too few is chosen.
+        np.argsort(-biased, axis=-1)[:, :top_k] → np.argsort(np.argsort(-biased, axis=0), axis=0)
+        (best[:, :, None] == np.arange(logits.shape[-1])).any(axis=1) → best < top_k
+            You sorted over tokens (axis 0); the experts of a token stand along the last axis.
         np.argsort(-biased, axis=-1)[:, :top_k] → np.argsort(-biased, axis=-1)[:1, :top_k]
             The choice of the first token served all tokens.
         np.argsort(-biased, axis=-1)[:, :top_k] → np.argsort(-biased.sum(axis=0))[None, :top_k]
@@ -216,7 +258,7 @@ def _of_length(T: int) -> dict[str, Array]:
 @exercise(
     "22.6",
     praise="One token and twenty, steps of 0 and 1, no decay and one of −60 at each token, and no "
-    "more Python instructions for 128 tokens than for 8.",
+    "loop over tokens.",
     hints=(
         "Call what token t adds to the state k_t u_tᵀ. Write u_t with the earlier u_s: what does "
         "k_t read before it writes?",
@@ -255,6 +297,8 @@ def _of_length(T: int) -> dict[str, Array]:
             What the key returns is added; it is taken away.
         (fade * (q @ k.T)) @ written → np.tril(fade * (q @ k.T), -1) @ written
             You read before the token has written; the query reads afterwards.
+        fade * (q @ k.T) → np.exp(np.minimum(total[:, None] - total, 0)) * (q @ k.T)
+            The query also reads what later tokens write. What token s wrote counts for s ≤ t.
         (fade * (q @ k.T)) @ written → np.tril(q @ k.T) @ written
             What the query reads has no decay in it.
         (fade * (q @ k.T)) @ written → (fade * (q @ k.T)) @ written / q.shape[1] ** 0.5
