@@ -102,6 +102,8 @@ def loading_mistakes() -> tuple[Figure, Figure]:
     ax.axvline(right, color=INK, linewidth=1.2)
     ax.annotate("loaded rightly", (right, 2.4), (5, 0), textcoords="offset points")
     ax.set_yticks(range(len(names)), names)
-    ax.set(title="logits, from transformers", xscale="log", xlabel="largest difference of a logit")
+    ax.set(
+        title="logits, beside transformers'", xscale="log", xlabel="largest difference of a logit"
+    )
     ax.set(xlim=(2e-5, 200))
     return cost, apart

@@ -204,7 +204,7 @@ def table() -> Markdown:
     ]
     for name, row in stored().items():
         apart = np.format_float_positional(float(f"{max(row['apart']):.1g}"), trim="-")
-        other = f"{100 * np.mean(row['other']):.0f} %"
+        other = f"{100 * np.mean(row['other']):.1f} %"
         rows.append(
             f"| {name} | {costs(name).mean():.3f} | {apart} | {other} | `{row['next'][0]}` |"
         )
