@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Wedge
 
 from tformer import reference
+from tformer_book.chapters.ch07 import loading
 from tformer_book.chapters.ch07.figures import clock
 from tformer_book.chapters.ch07.scores import BASE, TRAINED, changed_base, turned
-from tformer_book.figures.style import INK, PURPLE, QUIET, panel
+from tformer_book.figures.style import INK, PURPLE, QUIET, WRONG, panel
 from tformer_book.figures.tables import blank
 
 WIDTH, LONG = 16, 256
@@ -85,3 +86,24 @@ def nearest_repeats(reach: int = 1000) -> Figure:
     ax.plot(places, reference.norm(rows), ".", color=INK, markersize=2)
     ax.set(yscale="log", xlabel="position", ylabel="distance of encodings")
     return figure
+
+
+def loading_mistakes() -> tuple[Figure, Figure]:
+    """What each mistake costs, and how far it moves a logit of each of the passages."""
+    names = loading.MISTAKES[::-1]
+    cost, ax = panel(4.6, 2.7)
+    ax.barh(names, [loading.costs(name).mean() for name in names], color=WRONG, height=0.7)
+    ax.set(title="loss", xlabel="costs, nats a token")
+    apart, ax = panel(4.6, 2.7)
+    for i, name in enumerate(names):
+        moved = loading.stored()[name]["apart"]
+        ax.plot(moved, [i] * len(moved), "o", color=WRONG, markersize=4)
+    right = max(loading.stored()[loading.RIGHT]["apart"])
+    ax.axvline(right, color=INK, linewidth=1.2)
+    ax.annotate("loaded rightly", (right, 2.4), (5, 0), textcoords="offset points")
+    ax.set_yticks(range(len(names)), names)
+    ax.set(
+        title="logits, beside transformers'", xscale="log", xlabel="largest difference of a logit"
+    )
+    ax.set(xlim=(2e-5, 200))
+    return cost, apart
