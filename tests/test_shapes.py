@@ -18,7 +18,9 @@ def array(*shape: int) -> SimpleNamespace:
 
 
 def test_the_legend_has_the_letters_of_the_book() -> None:
-    assert " ".join(LEGEND) == ("B T S d_model H G d_k d_v d_ff N L n_ctx t_blocks s_blocks")
+    letters = "B T S d_model H G d_k d_v d_ff N L n_ctx"
+    letters += " n_experts d_e d_c d_q d_r n_taps d_x t_blocks s_blocks"
+    assert " ".join(LEGEND) == letters
     with pytest.raises(TypeError):
         LEGEND["X"] = "something else"  # type: ignore[index]
 
