@@ -126,7 +126,8 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         "adds the sign of the last row's first number to the first row",
         lambda x: x + np.eye(len(x))[:, :1] * np.sign(x[-1, 0]),
         [[0], [-1]],
-        "Only whether a number is above or below 0 leaks: an exchange shows it every second time.",
+        "Only the sign of a number leaks, and every second exchange keeps it. Exchange the row "
+        "many times, and count a leak that any of them shows.",
     ),
     (
         "multiplies each row by the sum of the next, and sums what comes before",
@@ -227,8 +228,14 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         LATER,
         _GATE.format("those that end far from 0. Zeros and small numbers never do."),
     ),
+    (
+        "adds how far the first and last numbers of later rows lie apart beyond 0.9",
+        lambda x: x + _later(np.maximum(abs(x[:, :1] - x[:, -1:]) - 0.9, 0)),
+        LATER,
+        _GATE.format("those whose numbers differ. One number, repeated, never does."),
+    ),
 ]
-_GIVEN = {"column of later": LOW, "below 0.02": -LOW, "±0.66": NEAR, "counts": LOW}
+_GIVEN = {"of later": LOW, "below 0.02": -LOW, "±0.66": NEAR, "counts": LOW}
 
 
 def _tried() -> Iterator[Case]:
@@ -325,6 +332,16 @@ def _floats(layer: Layer) -> Layer:
             Each later row was blamed for what one of them did: exchange one row at a time.
         np.triu(found, k=1) → found & np.eye(len(x), k=1, dtype=bool)
             You changed the next row only; a leak may come from farther off.
+        rng.standard_normal(x.shape[1]) → rng.standard_normal()
+            You filled the row with one number, repeated. Draw a number for each of its places.
+        rng.standard_normal(x.shape[1]) → np.nan
+            You put nan there, and a comparison with nan is never True. Put random numbers there.
+        rng.standard_normal(x.shape[1]) → np.nan ;; np.abs(change) > 1e-8 → np.isnan(change)
+            nan also comes through a weight of 0, as 0 times nan is nan. Put random numbers there,
+            and compare.
+        np.triu(found, k=1) → np.tril(found, k=-1)
+            You kept what rows know of earlier ones, below the diagonal. Keep the places with s > t,
+            above it.
     """,
     kind=Marks(),
     otherwise="A leak is an output that moves when a later row is exchanged.",
