@@ -211,10 +211,10 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         ),
     ),
     (
-        "adds how far the last column of later rows lies below 0.02",
-        lambda x: x + _later(np.maximum(0.02 - x[:, -1:], 0)),
+        "adds 1 for each later row that ends below 0",
+        lambda x: x + _later(x[:, -1:] < 0),
         LATER,
-        _GATE.format("those that end below 0.02. How many rows do you try, and are they normal?"),
+        _GATE.format("those that end below 0. How many rows do you try, and are they normal?"),
     ),
     (
         "adds how far the first column of later rows lies inside of ±0.69",
@@ -229,13 +229,13 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         _GATE.format("those that end far from 0. Zeros and small numbers never do."),
     ),
     (
-        "adds how far the first and last numbers of later rows lie apart beyond 0.9",
-        lambda x: x + _later(np.maximum(abs(x[:, :1] - x[:, -1:]) - 0.9, 0)),
+        "counts the later rows that begin and end on two sides of 0",
+        lambda x: x + _later(x[:, :1] * x[:, -1:] < 0),
         LATER,
-        _GATE.format("those whose numbers differ. One number, repeated, never does."),
+        _GATE.format("those whose first and last signs differ. One number, repeated, never does."),
     ),
 ]
-_GIVEN = {"of later": LOW, "below 0.02": -LOW, "±0.66": NEAR, "counts": LOW}
+_GIVEN = {"column of later": LOW, "ends below 0": -LOW, "±0.66": NEAR, "counts": LOW}
 
 
 def _tried() -> Iterator[Case]:
