@@ -176,6 +176,8 @@ def test_whole_numbers_that_wrapped_around_are_told_by_their_bits(dtype, power):
     text = told(lambda x: x.astype(np.int64).astype(dtype).astype(float), right)
     assert f"off by multiples of {power}" in text
     assert "multiples" not in told(lambda x: np.minimum(x, size // 2), right)
+    even = Table(lambda x: x, lambda: [case(x=[1.0, 4 * size])], {}, Array())
+    assert "multiples" not in told(lambda x: np.where(x > 1, 0, x), even), "a 0 says nothing"
 
 
 SUMS = Table(lambda x: x.sum(), lambda: [case(x=[float(n)]) for n in range(1, 12)], {}, Array())

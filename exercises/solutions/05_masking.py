@@ -224,9 +224,10 @@ check("5.5", layers_needed)
 # Build a detector and find out. Write `leaks(layer, x)` for a layer, a function from tables like x
 # to tables with as many rows, of any width, and a table x of shape `(T, d)`. Return booleans of
 # shape `(T, T)`: True at t, s if row t of the output depends on the *later* row s of the input,
-# s > t. The check has the five and twenty-three more. If row t depends on row s at all, then of
-# random normal rows put in the place of x[s] at least every fourth moves a number of output t by
-# more than 10⁻⁶. Small steps may move nothing, for some of the layers round. Differences below 10⁻⁹
+# s > t. The check has the five and twenty-four more. Suppose that row t depends on row s. Put a
+# random row of standard normal numbers in the place of x[s]: with a chance of at least one half
+# some number of output t moves by more than 10⁻⁶. So twenty such rows miss a leak once in a
+# million times. Small steps may move nothing, for some of the layers round. Differences below 10⁻⁹
 # are rounding errors, and outputs may be as large as a million.
 # ```
 

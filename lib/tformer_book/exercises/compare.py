@@ -96,6 +96,8 @@ def wrapped(got: Array, want: Array) -> str:
     wrong = ~close(got, want)
     if not wrong.any() or not np.isfinite([now, right]).all() or (np.array([now, right]) % 1).any():
         return ""
+    if not now[wrong].any():  # 0 is more likely to be nothing found than a multiple of 2⁸
+        return ""
     for bits, power in {32: "2³²", 16: "2¹⁶", 8: "2⁸"}.items():
         size = 2.0**bits
         off, beyond = (now - right)[wrong] % size, np.abs(right[wrong]) >= size / 2

@@ -200,6 +200,34 @@ def _magnitudes(z: Array, u: Array, factors: Array) -> Array:
     return np.abs(p * (u - (p * u).sum(axis=-1, keepdims=True))).sum(axis=-1)
 
 
+def _largest(z: Array, u: Array, factors: Array) -> Array:
+    p = reference.softmax(factors[:, None] * z)
+    return np.asarray(np.abs(p * (u - (p * u).sum(axis=-1, keepdims=True))).max(axis=-1))
+
+
+def _slopes(z: Array, u: Array, factors: Array) -> Array:
+    p = reference.softmax(factors[:, None] * z)
+    return np.asarray(reference.norm(p * (1 - p)))
+
+
+def _losses(z: Array, u: Array, factors: Array) -> Array:
+    p = reference.softmax(factors[:, None] * z)
+    return np.asarray(reference.norm(p - np.eye(len(u))[u.argmax()]))
+
+
+def _last_of(z: Array, u: Array, power: float) -> int:
+    """The last d at which more arrives with z itself than with d to a power times z, or 0."""
+    others = _answers(z, u, np.arange(1, WIDEST + 1.0) ** power)
+    ahead = np.flatnonzero(_answers(z, u, np.ones(1)) > 1.001 * others)
+    return int(ahead[-1]) + 1 if ahead.size else 0
+
+
+def _ahead_at_first(ahead: Array) -> int:
+    """The last width of those from 2 on at which scale 1 is ahead without a gap, or 0."""
+    n = int(np.argmin(np.append(ahead[1:], False)))
+    return n + 1 if n else 0
+
+
 def _rows() -> Iterator[Case]:
     two = "With two keys the better one only gets farther ahead, and no width helps."
     yield case(z=[1.0, 0.0], u=[1.0, -1.0], want=0, why=two)
@@ -258,8 +286,9 @@ def _lengths(z: Array, u: Array) -> str:
         d**0.5 → d
             Without a scale the scores grow like √d, not like d.
         np.ones(1)) → $ * d**0.5
-            That is a comparison at the query, with the scale applied a second time. At the scores
-            it counts once.
+            You say 0 for every row. A search that stops at width 1 does that, where both lengths
+            are equal, and so does a scale that is applied a second time. Try all widths, and
+            compare at the scores.
         _answers(z, u, d → _worst(z, u, d ;; _answers(z, u, np → _worst(z, u, np
             That is the comparison for the gradient of which most arrives; u is given.
         _answers(z, u, d → _not_centred(z, u, d ;; _answers(z, u, np → _not_centred(z, u, np
@@ -303,6 +332,29 @@ def _lengths(z: Array, u: Array) -> str:
             You tried powers of two only.
         np.ones(1)) → $ / d**0.5
             You divided by √d as well: compare at the scores, where the scale has no part.
+        int(np.flatnonzero(ahead)[-1]) + 1 if ahead.any() else 0 → _ahead_at_first(ahead)
+            You went up from width 1 and stopped where scale 1 was not ahead. It may get ahead
+            later: try every width.
+        else 0 → else 1
+            Where scale 1 is never ahead you say 1. Return 0 there.
+        = _last_of(z, u, 0.5)
+            You asked where more arrives with the scale. Exchange the two sides.
+        = _last_of(z, u, -0.5)
+            You took z for the scores without a scale. Those are √d z, and z the scores with it.
+        _answers(z, u, d → _largest(z, u, d ;; _answers(z, u, np → _largest(z, u, np
+            You compared the largest entries. Compare lengths: the root of the sum of the squares.
+        _answers(z, u, d → _slopes(z, u, d ;; _answers(z, u, np → _slopes(z, u, np
+            You compared lengths of p (1 − p), in which u does not occur. Multiply u by the whole
+            Jacobian.
+        _answers(z, u, d → _losses(z, u, d ;; _answers(z, u, np → _losses(z, u, np
+            You took p minus a one-hot vector, the gradient of a loss. Here u is the gradient:
+            multiply it by the Jacobian.
+        np.arange(1, WIDEST + 1.0) → np.arange(1, 1001.0)
+            You tried the widths up to 1000; go on to 4096.
+        d**0.5 → d**2
+            You multiplied the scores by d². Multiply them by √d.
+        d**0.5 → 1 / d**0.5
+            You divided the scores by √d. Without a scale they are √d times as large as with it.
     """,
 )
 def last_width(z: Array, u: Array) -> int:

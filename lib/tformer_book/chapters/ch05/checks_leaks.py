@@ -15,8 +15,8 @@ Layer = Callable[[Array], Array]
 LATER, NEXT, NONE = "later", "next", "none"
 T = 5
 X = np.random.default_rng(5).normal(size=(T, 3)) / 2
-LOW = -np.random.default_rng(6).uniform(0.5, 1.5, (14, 3))  # below every gate, by a tenth at least
-NEAR = np.random.default_rng(7).uniform(-0.9, 0.9, (14, 2))
+LOW = -np.random.default_rng(6).uniform(0.8, 1.5, (8, 3))  # below every gate, by a tenth at least
+NEAR = np.random.default_rng(7).uniform(-0.55, 0.55, (8, 2))
 
 
 def _attend(x: Array, mask: Array | None = None) -> Array:
@@ -64,7 +64,7 @@ def _hole(x: Array) -> Array:
     return x + _attend(x + _attend(x, mask))
 
 
-_GATE = "Every fourth row of random normal numbers opens the gate, or a few more: {}"
+_GATE = "Every second row of random normal numbers opens the gate, or a few more: {}"
 _LAYERS: list[tuple[str, Layer, object, str]] = [
     # in words, the function, where it leaks, and why
     (
@@ -126,7 +126,8 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         "adds the sign of the last row's first number to the first row",
         lambda x: x + np.eye(len(x))[:, :1] * np.sign(x[-1, 0]),
         [[0], [-1]],
-        "Only whether a number is above or below 0 leaks: an exchange shows it every second time.",
+        "Only the sign of a number leaks, and every second exchange keeps it. Exchange the row "
+        "many times, and count a leak that any of them shows.",
     ),
     (
         "multiplies each row by the sum of the next, and sums what comes before",
@@ -196,37 +197,45 @@ _LAYERS: list[tuple[str, Layer, object, str]] = [
         "A row with a number added, or multiplied by one, is the same row here.",
     ),
     (
-        "counts the later rows that begin and end above −0.02",
-        lambda x: x + _later(np.minimum(x[:, :1], x[:, -1:]) > -0.02),
+        "counts the later rows that begin and end above −0.56",
+        lambda x: x + _later(np.minimum(x[:, :1], x[:, -1:]) > -0.56),
         LATER,
         _GATE.format("two numbers have to change at once. Exchange whole rows, and many of them."),
     ),
     (
-        "subtracts what is above 0.65 in the first column of later rows",
-        lambda x: x - _later(np.maximum(x[:, :1] - 0.65, 0)),
+        "subtracts what is above −0.02 in the first column of later rows",
+        lambda x: x - _later(np.maximum(x[:, :1] + 0.02, 0)),
         LATER,
-        _GATE.format("those that begin above 0.65. How many rows do you try, and are they normal?"),
+        _GATE.format(
+            "those that begin above −0.02. How many rows do you try, and are they normal?"
+        ),
     ),
     (
-        "adds how far the last column of later rows lies below −0.65",
-        lambda x: x + _later(np.maximum(-x[:, -1:] - 0.65, 0)),
+        "adds 1 for each later row that ends below 0",
+        lambda x: x + _later(x[:, -1:] < 0),
         LATER,
-        _GATE.format("those that end below −0.65. How many rows do you try, and are they normal?"),
+        _GATE.format("those that end below 0. How many rows do you try, and are they normal?"),
     ),
     (
-        "adds how far the first column of later rows lies inside of ±0.33",
-        lambda x: x + _later(np.maximum(0.33 - abs(x[:, :1]), 0)),
+        "adds how far the first column of later rows lies inside of ±0.69",
+        lambda x: x + _later(np.maximum(0.69 - abs(x[:, :1]), 0)),
         LATER,
         _GATE.format("those that begin near 0. Large numbers never do."),
     ),
     (
-        "adds how far the last column of later rows lies outside of ±1.14",
-        lambda x: x + _later(np.maximum(abs(x[:, -1:]) - 1.14, 0)),
+        "adds how far the last column of later rows lies outside of ±0.66",
+        lambda x: x + _later(np.maximum(abs(x[:, -1:]) - 0.66, 0)),
         LATER,
         _GATE.format("those that end far from 0. Zeros and small numbers never do."),
     ),
+    (
+        "counts the later rows that begin and end on two sides of 0",
+        lambda x: x + _later(x[:, :1] * x[:, -1:] < 0),
+        LATER,
+        _GATE.format("those whose first and last signs differ. One number, repeated, never does."),
+    ),
 ]
-_GIVEN = {"column of later": LOW, "−0.65": -LOW, "±1.14": NEAR, "counts": LOW}
+_GIVEN = {"column of later": LOW, "ends below 0": -LOW, "±0.66": NEAR, "counts": LOW}
 
 
 def _tried() -> Iterator[Case]:
@@ -323,6 +332,16 @@ def _floats(layer: Layer) -> Layer:
             Each later row was blamed for what one of them did: exchange one row at a time.
         np.triu(found, k=1) → found & np.eye(len(x), k=1, dtype=bool)
             You changed the next row only; a leak may come from farther off.
+        rng.standard_normal(x.shape[1]) → rng.standard_normal()
+            You filled the row with one number, repeated. Draw a number for each of its places.
+        rng.standard_normal(x.shape[1]) → np.nan
+            You put nan there, and a comparison with nan is never True. Put random numbers there.
+        rng.standard_normal(x.shape[1]) → np.nan ;; np.abs(change) > 1e-8 → np.isnan(change)
+            nan also comes through a weight of 0, as 0 times nan is nan. Put random numbers there,
+            and compare.
+        np.triu(found, k=1) → np.tril(found, k=-1)
+            You kept what rows know of earlier ones, below the diagonal. Keep the places with s > t,
+            above it.
     """,
     kind=Marks(),
     otherwise="A leak is an output that moves when a later row is exchanged.",

@@ -108,9 +108,25 @@ class Seen(Marks):
             A weight below a half rounds to 0, and is a weight.
         np.eye(n) → np.diag(np.arange(n))
             The value of key 0 was 0, so that it never shows.
+        a > 0 → (a > 0) & ~np.eye(n, dtype=bool)
+            You hid every word from itself. Read the diagonal from the weights too.
+        a > 0 → np.isclose(a, 1 / n)
+            You looked for weights of 1/n. A row that sees fewer keys gives more to each: take any
+            weight above 0.
+        a > 0 → np.tile(a[-1:] > 0, (n, 1))
+            You read the last row and repeated it. Each query has a row of its own: read them all.
+        a > 0 → np.tile(a[:1] > 0, (n, 1))
+            You read the first row and repeated it. Each query has a row of its own: read them all.
+        np.zeros((n, 1)), np.zeros((n, 1)) → 100 * np.eye(n), 100 * np.eye(n)
+            Your scores differ so much that visible keys get the weight 0. Choose queries and keys
+            that make all scores equal.
+        np.zeros((n, 1)), np.zeros((n, 1)) → np.eye(n), np.eye(n) ;; a > 0 → a > 1 / n
+            Your scores differ, so a visible key may get less than 1/n. Make all scores equal, and
+            take any weight above 0.
     """,
     kind=Seen(),
-    otherwise="A visible key has a weight above 0, a hidden one has the weight 0.",
+    otherwise="A visible key has a weight above 0, a hidden one has the weight 0. What you compare "
+    "with 0 has to be one weight alone, not a mix of several.",
 )
 def find_mask(attend: Attend, n: int) -> Array:
     """The mask inside a function of attention."""

@@ -171,6 +171,25 @@ def _scores(q: Array, k: Array, cause: str, first: int = 0) -> Array:
     return _turned(q, queries, pairing) @ _turned(k, keys, pairing).T
 
 
+def _same_favourites(one: Array, other: Array) -> int:
+    return int((one.argmax(axis=1) == other.argmax(axis=1)).sum())
+
+
+def _scores_in_base(q: Array, k: Array, cause: str, base: float) -> Array:
+    """The scores of a program whose waves have another base."""
+    t, d = np.arange(len(q)), q.shape[-1]
+
+    def turned(x: Array, places: Array, pairing: str = "adjacent") -> Array:
+        angles = places[:, None] * base ** (-np.arange(0, d, 2) / d)
+        waves = np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(x.shape)
+        return reference.rope(x, waves, pairing=pairing)
+
+    queries = {"queries at 0": 0 * t, "not turned": 0 * t, "backwards": -t}.get(cause, t)
+    keys = 0 * t if cause in ("not turned", "keys not turned") else t
+    pairing = "half" if cause == "halves" else "adjacent"
+    return turned(q, queries, pairing) @ turned(k, keys, pairing).T
+
+
 def _both_back(q: Array, k: Array) -> Array:
     t = np.arange(len(q))
     return _turned(q, -t) @ _turned(k, -t).T
@@ -244,6 +263,8 @@ def _programs() -> Iterator[Case]:
     ),
     cases=_programs,
     kind=Name(names=CAUSES),
+    otherwise="Make the scores of all six programs as the statement describes them, and compare "
+    "every entry with the scores that were given. The angles are those of 7.4.",
     slips="""
         _scores(q, k, cause) - scores → np.diag($)
             You looked at the diagonal, where several programs agree.
@@ -298,6 +319,20 @@ def _programs() -> Iterator[Case]:
             You took the first program that comes near. A slow hand changes scores by thousandths.
         abs(_scores(q, k, cause) - scores).max() → $ > 0.5
             You took the first program that comes within a half; others come nearer.
+        _scores(q, k, cause) → $ * (cause != "queries at 0")
+            You made a query at position 0 zero. There it is turned by 0, so leave it as it is.
+        min(gaps → max(gaps
+            You named the program whose scores lie farthest off. Take the nearest.
+        abs(_scores(q, k, cause) - scores).max() → -(_scores(q, k, cause) * scores).sum()
+            You multiplied the two tables and took the largest sum. Large scores win there: compare
+            differences.
+        abs(_scores(q, k, cause) - scores).max() → -_same_favourites(_scores(q, k, cause), scores)
+            You compared which key has the largest score in each row. Several programs may agree in
+            that: compare the numbers.
+        _scores(q, k, cause) → _scores_in_base(q, k, cause, 1000.0)
+            Your waves have the base 1000. Use 10000, as in 7.4.
+        _scores(q, k, cause) → _scores_in_base(q, k, cause, 100.0)
+            Your exponents are −i/d for pair i, and the waves too fast. The exponent is −2i/d.
     """,
 )
 def diagnosis(q: Array, k: Array, scores: Array) -> str:

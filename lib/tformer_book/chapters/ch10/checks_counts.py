@@ -48,7 +48,8 @@ def _models() -> Iterator[Case | Test]:
         13 * d → 11 * d
             2 d are missing in each block: one of the two norms, or the biases of both.
         13 * d → 12 * d
-            The layer has d_ff biases inside and d outside: 5 d.
+            d numbers are missing in each block. Attention has four biases of d, and the layer one
+            of 4 d and one of d.
         13 * d → 10 * d
             3 d are missing in each block: three of the four biases of attention, or a hidden layer
             with a bias for d of its 4 d units.
@@ -61,7 +62,41 @@ def _models() -> Iterator[Case | Test]:
         N * d → N * d + N
             The unembedding got biases; it is the one that has none.
         13 * d → 0 * d
-            Biases and norms are missing.
+            The biases and norms of the blocks are missing. Add 13 d for each block.
+        13 * d → 0 * d ;; + 2 * d → + 0 * d
+            All biases and norms are missing: 13 d in each block, and 2 d after the last.
+        13 * d → 9 * d ;; + 2 * d → + 0 * d
+            No norm is counted. Each has a gain and a bias, 2 d numbers.
+        + 2 * d → + d
+            The last norm has a gain and a bias: add 2 d for it, and not d.
+        13 * d → 8 * d
+            5 d are missing in each block: the biases of the layer, 4 d inside and d outside.
+        13 * d → 16 * d
+            There are 3 d too many in each block. The layer's second bias has d numbers, not 4 d.
+        12 * d * d → 16 * d * d ;; 13 * d → 17 * d
+            You counted a third matrix in the layer, a gate. It has two, in and out: 8 d² and 5 d.
+        13 * d → 15 * d ;; + 2 * d → + 0 * d
+            You counted the last norm in every block. It stands once, after the last block: take it
+            out of the product with L.
+        13 * d → 9 * d + 4 ;; + 2 * d → + 2
+            You gave each norm one gain and one bias. It has one of each for every coordinate: 2 d.
+        N * d → 0 * N
+            The embedding is missing: a row of d numbers for each of the N words.
+        n * d → L * n * d
+            You counted the table of positions in every block. It stands once, before the first.
+        n * d → n
+            You counted a position as one number. It is a vector: n rows of d.
+        12 * d * d → 20 * d * d
+            There are 8 d² too many in each block. A matrix of attention has d² numbers, all heads
+            together, and a matrix of the layer 4 d².
+        N * d → N * d + d
+            You gave the embedding a bias. It is a table and nothing else: N d.
+        N * d → 2 * N * d + N
+            The unembedding is tied and has no bias. It adds nothing to the count.
+        12 * d * d → 8 * d * d ;; 13 * d → 12 * d
+            You counted one matrix of the layer, with one bias. It has two: in, and out again.
+        12 * d * d → 4 * d * d ;; 13 * d → 8 * d
+            The layer is missing in each block: 8 d² and 5 d.
         + 2 * d → + 0 * d
             The norm after the last block is missing.
         12 * d * d → 8 * d * d

@@ -198,6 +198,12 @@ class Said(Several):
             are left out.
         weights @ table → (weights.T if len(weights) == len(table) else weights) @ table
             You transposed the weights; row t holds the weights of place t.
+        weights @ table → weights @ (x + x @ w_v @ w_o) @ u
+            You added the words themselves to the logits. Add their values alone.
+        weights @ table → (weights[:, :, None] * table).sum(axis=0)
+            You summed over the places. Sum over the words, for each place.
+        table = x @ w_v @ w_o @ u → table = x @ w_v @ w_o
+            The unembedding is missing. Multiply by u: votes are logits of N answers.
     """,
     mutants={
         "You tried some weights at random. Few draws come close to attending to one word alone, "
@@ -362,6 +368,12 @@ def _maps() -> Iterator[Case]:
             Where all lengths of a row are 0 you made its shares equal; they are 0.
         lengths = _norms(v @ w_o) → lengths = _norms(v @ w_o).astype(np.float16).astype(float)
             The lengths went through float16, which holds three digits.
+        pieces / np.where(total > 0, total, 1) → pieces / (total + 1e-8)
+            You added 10⁻⁸ to the sum, and sums may be smaller. Treat a sum of 0 by itself.
+        v @ w_o → v @ (w_o.mT if w_o.shape[0] == w_o.shape[1] else w_o)
+            You transposed W_O. Values are rows: multiply them by W_O as it is.
+        _norms(v @ w_o) → (v @ w_o).max(axis=-1)
+            You took the largest number of a vector, with its sign. Take the vector's length.
     """,
     mutants={
         "You took how far each part goes along the sum of all. The exercise asks for lengths, "

@@ -20,6 +20,15 @@ def _interval(rise: Array, times: float = 2, ddof: int = 1, root: bool = True, n
     return np.asarray([rise.mean(axis=-1) - reach, rise.mean(axis=-1) + reach])
 
 
+def _over_n(rise: Array) -> Array:
+    return _interval(rise, times=2 / rise.shape[-1] ** 0.5)
+
+
+def _by_variance(rise: Array) -> Array:
+    reach = 2 * rise.var(axis=-1, ddof=1) / rise.shape[-1] ** 0.5
+    return np.asarray([rise.mean(axis=-1) - reach, rise.mean(axis=-1) + reach])
+
+
 def _hardest(draws: Array) -> Array:
     return np.asarray(draws[draws.mean(axis=1).argsort()[-1:]])
 
@@ -292,6 +301,23 @@ def _placed(given: dict[str, Any], plain: Array, least: float) -> dict[str, Any]
         low > 0, -least → low >= 0, -least
         -least < low and high < least → -least <= low and high <= least
             Except for the draws, you let intervals count that end on a limit.
+        _interval(repeat[1] - draws) → _interval(repeat[1] - draws, times=3)
+        _interval(repeat[1] - repeat[0]) → _interval(repeat[1] - repeat[0], times=3)
+        _interval(plain[1] - plain[0]) → _interval(plain[1] - plain[0], times=3)
+            Your intervals reach 3 σ/√n to each side. Take 2.
+        _interval(repeat[1] - draws) → _over_n(repeat[1] - draws)
+        _interval(repeat[1] - repeat[0]) → _over_n(repeat[1] - repeat[0])
+        _interval(plain[1] - plain[0]) → _over_n(plain[1] - plain[0])
+            You divided σ by n. Divide by the root of n.
+        _interval(repeat[1] - draws) → _by_variance(repeat[1] - draws)
+        _interval(repeat[1] - repeat[0]) → _by_variance(repeat[1] - repeat[0])
+        _interval(plain[1] - plain[0]) → _by_variance(plain[1] - plain[0])
+            You took the variance, σ². Take its root, the standard deviation.
+        _interval(repeat[1] - draws) → _interval(draws - repeat[1])
+            You subtracted the cut's loss from that of each draw. Subtract the other way round: the
+            cut has to lie above.
+        -least < low and high < least → abs(low) < least or abs(high) < least
+            You asked that one end of the interval lies between. Ask it of both ends.
     """,
     otherwise="Four intervals: of the rise, above each draw, and of plain text's rise.",
 )

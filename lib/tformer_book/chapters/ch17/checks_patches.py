@@ -247,6 +247,26 @@ def _ways(masks: Array, p: int) -> Array:
             On the way back from the answer the last block comes first.
         alive = here & there → alive = here & there[0, p]
             You did not ask whether the answer can still be reached from the patched vector.
+        alive + 1 * (alive & alone) → 1 * there
+            You marked from where the answer is reached, with 1. Ask also whether the exchange has
+            arrived there, and whether a way leads around.
+        alive.sum(axis=1, keepdims=True) == 1 → np.arange(T) == T - 1
+            You gave the 2 to the last position only. Give it to any position that all ways pass.
+        _tells(steps, np.arange(T) == T - 1) → np.tile(np.arange(T) == T - 1, (len(masks) + 1, 1))
+            You let the last position alone reach the answer. Before the last block others reach it
+            too, through that block.
+        here & there → here | there
+            You asked for one of two things. Ask for both: the exchange has arrived, and the answer
+            is reached.
+        _hears(steps, np.arange(T) == p) → np.array([np.arange(T) == p, *steps[:, :, p]])
+            You let only words that attend to p hear of the exchange. They tell others in the next
+            block: go on from there.
+        _hears(steps, np.arange(T) == p) → np.concatenate([$[1:], $[-1:]])
+            Your rows run one block ahead. Row 0 stands before the first block, where only p
+            differs.
+        _tells(steps, np.arange(T) == T - 1) → $[::-1]
+            You listed from where the answer is reached in reverse order. The last row stands after
+            the last block.
     """,
     mutants={
         "You answered for a causal model whose words attend to all before them, without regard to "

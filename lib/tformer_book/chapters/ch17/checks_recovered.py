@@ -74,6 +74,11 @@ def _softmax(x: Array) -> Array:
     return np.asarray(terms / terms.sum(axis=-1, keepdims=True))
 
 
+def _above(x: Array, word: int) -> Array:
+    """e to the logit of a word, beside that of the largest."""
+    return np.asarray(np.exp(x[..., word] - x.max(axis=-1)))
+
+
 def _logs(x: Array) -> Array:
     """Logarithms of the probabilities, through the probabilities."""
     return np.asarray(np.log(_softmax(x)))
@@ -189,6 +194,12 @@ def _naive(x: Array) -> Array:
         x[..., a] - x[..., b] → _naive(x)[..., a] - _naive(x)[..., b]
             e to a large logit is more than a float holds. The logarithms need no probabilities:
             take the difference of the logits.
+        if abs(gap) > 1e-9 else 0 * now → ;; / gap → / (gap + 1e-12)
+            You added 10⁻¹² to the gap, and divide by that where there is none. Return 0 there.
+        x[..., a] - x[..., b] → _above(x, a) - _above(x, b)
+            You took e to the logits. Log-odds are the difference of the logits themselves.
+        (now - last) / gap → (now - last) / abs(last)
+            You divided by the corrupted run's log-odds. Divide by the difference of the two runs.
     """,
     otherwise="(patched − corrupted) / (clean − corrupted), each as the difference of two logits.",
 )

@@ -231,6 +231,14 @@ def _best_alone(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
             the largest loss is asked for.
         max(loss(off) for off in masks if off.sum() == 1) → _best(loss, masks[1 : n + 1])
             That is the number of the head; the exercise asks for the loss with that head cut.
+        loss(off) >= limit → loss(off) - loss(masks[0]) >= limit
+            You asked that the rise reaches the limit, and it may not for any set. Compare the loss
+            itself.
+        max(loss(off) for off in masks if off.sum() == 1) → max(map(loss, masks[-1 - n : -1]))
+            You cut all heads but one. Cut one head, and keep the others.
+        = (max(map(loss, _masks(n)[1 : n + 1])), _best_put_back(loss, n, limit))
+            You cut all heads and put back the one that matters least, again and again. That may end
+            at a set that is not the smallest: try all sets.
     """,
     otherwise="The fewest heads that reach the limit, and of equally many the largest loss.",
 )
@@ -244,3 +252,14 @@ def needed(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
 
 def _turned(loss: Loss, n: int, limit: float) -> tuple[float, Array]:
     return needed(lambda off: loss(~off), n, limit)
+
+
+def _best_put_back(loss: Loss, n: int, limit: float) -> Array:
+    """The set that is left when heads are put back while the limit is reached, the best first."""
+    off = np.ones(n, dtype=bool)
+    while True:
+        fewer = [off & (np.arange(n) != h) for h in np.flatnonzero(off)]
+        enough = [one for one in fewer if loss(one) >= limit]
+        if not enough:
+            return off
+        off = max(enough, key=loss)
