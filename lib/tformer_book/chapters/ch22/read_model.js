@@ -46,13 +46,12 @@ function render({ model, el }) {
   const range = slider("Length of the text, in powers of ten", { min: 1, max: 6, step: 0.05 }, (length) => assign(model, { length }));
   const bars = models.map((one) => one.kept && { fill: h("span", { class: "tf-reader-fill" }), cell: reading("cache"), name: one.name });
   const shown = bars.filter(Boolean);
-  root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Model" }, ...picks), code, wrong, said,
-    h("dl", { class: "tf-list" }, row("lines added to Llama's", facts.added), row("lines of Llama's that are gone", facts.gone), row("the logits move by", facts.moved)),
+  root.append(h("div", { class: "tf-actions", role: "group", "aria-label": "Model" }, ...picks, button("reset", () => assign(model, start))), code, wrong, said,
+    h("p", { class: "tf-reader-facts" }, "Lines added to Llama's: ", facts.added, ", gone: ", facts.gone, "; the logits move by: ", facts.moved),
     dial("length of a text", range, facts.length),
     h("ul", { class: "tf-reader-bars", "aria-label": "Cache of each model" }, ...shown.map(({ fill, cell, name }) =>
       h("li", {}, h("span", { class: "tf-reader-name" }, name), h("span", { class: "tf-reader-bar", "aria-hidden": "true" }, fill), cell))),
-    h("p", { class: "tf-about" }, "Green: lines that the model adds. Red: a wrong line. Struck out: lines of Llama's, or of the right block, that are gone. Bars: the cache of one text on a logarithmic scale, at the default sizes of the published classes."),
-    h("div", { class: "tf-actions" }, button("reset", () => assign(model, start))), live);
+    h("p", { class: "tf-about" }, "Green: added. Red: wrong. Struck out: gone. Bars: the cache of one text, on a logarithmic scale, at default sizes of the published classes."), live);
   return follow(model, TRAITS, () => {
     const now = traits(model, TRAITS), one = models[now.model], guess = one.guesses[now.guess];
     const lines = guess ? guess.lines : one.lines, [added, gone] = counted(one.lines), tokens = Math.round(10 ** now.length);
