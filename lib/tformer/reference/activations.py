@@ -198,3 +198,9 @@ def silu_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
 def _inner(x: np.ndarray) -> np.ndarray:
     """Return the argument of the tanh."""
     return math.sqrt(2 / math.pi) * (x + CUBIC * x * x * x)
+
+
+def sigmoid_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
+    """Compute the vector-Jacobian product of the sigmoid."""
+    y = expit(x)
+    return grad * y * (1 - y)

@@ -154,6 +154,11 @@ def attention_vjp(
     return dq, dk, dv, dbias
 
 
+def scale_of(q: np.ndarray, scale: float | None) -> float:
+    """Return `scale`, or 1/√d_k if it is None."""
+    return 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale
+
+
 def sum_to(x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
     """Return the gradient of `x` before broadcasting: `gradient` summed over the broadcast axes."""
     if gradient.shape == x.shape:

@@ -14,7 +14,7 @@ from tformer.layers import (
     DeltaNetParameters,
 )
 from tformer.parameters import NormParameters
-from tformer.reference.activations import silu, silu_vjp
+from tformer.reference.activations import sigmoid_vjp, silu, silu_vjp
 from tformer.reference.attention import sum_to
 from tformer.reference.delta_rule import (
     gated_delta_rule,
@@ -24,7 +24,9 @@ from tformer.reference.delta_rule import (
 )
 from tformer.reference.equation import equation
 from tformer.reference.feed_forward import linear_vjp
+from tformer.reference.groups import sum_over_groups
 from tformer.reference.norms import rms_norm, rms_norm_vjp
+from tformer.reference.projections import heads_vjp
 
 __all__ = ["delta_net", "delta_net_vjp", "gated_convolution", "gated_convolution_vjp"]
 
@@ -109,7 +111,7 @@ def delta_net_vjp(
     dlogit = np.swapaxes(dbeta * beta * (1 - beta), -1, -2)
     dx_beta, grads["w_beta"], _ = linear_vjp(inputs, p.w_beta, None, dlogit)
     dx = dx + dx_beta
-    dq, dk = (_of_groups(one, q.shape[-3]) for one in (scale * dq, dk))
+    dq, dk = (sum_over_groups(one, q.shape[-3]) for one in (scale * dq, dk))
     for name, unit, drow in (("q", q, dq), ("k", k, dk), ("v", None, dv)):
         dx = dx + _convolved_vjp(name, x_H, p, raw[name], unit, drow, grads)
     return sum_to(x, _tokens_only(dx, valid)), DeltaNetParameters(**grads)
@@ -126,11 +128,11 @@ def _output_vjp(
     """Return the gradients of what the rule gave and of x, for norm, gate and w_o."""
     (source, gate), (active, active_vjp) = _gate(x, p), GATES[c.gate]
     normed = rms_norm(y, NormParameters(p.gain), c.eps)
-    dout, grads["w_o"] = _rows_vjp(normed * active(gate), p.w_o, grad[..., np.newaxis, :, :])
+    dout, grads["w_o"] = heads_vjp(normed * active(gate), p.w_o, grad[..., np.newaxis, :, :])
     dy, dnorm = rms_norm_vjp(y, NormParameters(p.gain), dout * active(gate), c.eps)
     grads["gain"] = dnorm.gain
     dgate = active_vjp(gate, dout * normed)
-    dsource, grads["w_gate"] = _rows_vjp(source[..., np.newaxis, :, :], p.w_gate, dgate)
+    dsource, grads["w_gate"] = heads_vjp(source[..., np.newaxis, :, :], p.w_gate, dgate)
     return dy, _source_vjp(x, p.w_gate_down, dsource[..., 0, :, :], grads, "w_gate_down")
 
 
@@ -142,7 +144,7 @@ def _decay_vjp(
     grads["log_rate"] = sum_to(p.log_rate, (dlog * log_decay).sum(axis=(-1, -2)))
     draw = -np.exp(p.log_rate)[:, np.newaxis, np.newaxis] * dlog * expit(raw)
     grads["b_decay"] = sum_to(p.b_decay, draw.sum(axis=-2))
-    dsource, grads["w_decay"] = _rows_vjp(source[..., np.newaxis, :, :], p.w_decay, draw)
+    dsource, grads["w_decay"] = heads_vjp(source[..., np.newaxis, :, :], p.w_decay, draw)
     return _source_vjp(x, p.w_decay_down, dsource[..., 0, :, :], grads, "w_decay_down")
 
 
@@ -161,7 +163,7 @@ def _convolved_vjp(
         grad = _unit_vjp(silu(convolved), unit, grad)
     dconvolved = silu_vjp(convolved, grad)
     drows, grads[f"kernel_{name}"], _ = short_convolution_vjp(rows, kernel, dconvolved)
-    dx_H, grads[f"w_{name}"] = _rows_vjp(x_H, w, drows)
+    dx_H, grads[f"w_{name}"] = heads_vjp(x_H, w, drows)
     return dx_H[..., 0, :, :]
 
 
@@ -265,12 +267,6 @@ def cached_gated_convolution(
     return (x @ p.w_after) * mixed @ p.w_out, ConvolutionCache(tail)
 
 
-def sigmoid_vjp(x: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """Compute the vector-Jacobian product of the sigmoid."""
-    y = expit(x)
-    return grad * y * (1 - y)
-
-
 GATES = {"sigmoid": (expit, sigmoid_vjp), "silu": (silu, silu_vjp)}
 
 
@@ -336,14 +332,3 @@ def _source_vjp(
         return grad
     dx, grads[name], _ = linear_vjp(x, w, None, grad)
     return dx
-
-
-def _rows_vjp(x: np.ndarray, w: np.ndarray, grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gradients of x (..., H or 1, T, n) and w (H, n, m), for x @ w."""
-    return sum_to(x, grad @ w.mT), sum_to(w, x.mT @ grad)
-
-
-def _of_groups(dx: np.ndarray, n_groups: int) -> np.ndarray:
-    """Sum the gradients of the heads of each group."""
-    split = dx.reshape(*dx.shape[:-3], n_groups, dx.shape[-3] // n_groups, *dx.shape[-2:])
-    return split.sum(axis=-3)

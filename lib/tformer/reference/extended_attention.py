@@ -6,16 +6,18 @@ from scipy.special import expit
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import AttentionParameters
 from tformer.parameters import KVCache, tree_map
+from tformer.reference.activations import sigmoid_vjp
 from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
 from tformer.reference.projections import (
     extend_cache,
+    heads_vjp,
     merge,
     merge_vjp,
     project,
     project_vjp,
 )
-from tformer.reference.rotary import rotary_sinusoids, rotate_some, rotate_some_vjp
+from tformer.reference.rotary import positions_of, rotary_sinusoids, rotate_some, rotate_some_vjp
 from tformer.reference.sinks import sink_attention, sink_attention_vjp
 
 __all__ = ["extended_attention", "extended_attention_vjp"]
@@ -115,21 +117,17 @@ def extended_attention_vjp(
     ready_q, ready_k, ready_v = _prepared(x, (q, k, v), p, c, positions, 0)
     options = (p.sinks, mask, c.scale, c.cap, causal)
     y = sink_attention(ready_q, ready_k, ready_v, *options)
-    gate = None if p.w_gate is None else expit(_gate_logits(x, p))
-    dgated, dmerge = merge_vjp(y if gate is None else y * gate, p.heads, grad)
-    dy = dgated if gate is None else dgated * gate
-    *dready, dsinks = sink_attention_vjp(ready_q, ready_k, ready_v, dy, *options)
+    logits = None if p.w_gate is None else _gate_logits(x, p)
+    gate = 1.0 if logits is None else expit(logits)
+    dgated, dmerge = merge_vjp(y * gate, p.heads, grad)
+    *dready, dsinks = sink_attention_vjp(ready_q, ready_k, ready_v, dgated * gate, *options)
     dq, dk, dv, dq_gain, dk_gain = _prepared_vjp(x, q, k, dready, p, c, positions)
     dx, dproject, _ = project_vjp(x, p.heads, dq, dk, dv)
     dw_gate = None
-    if gate is not None:
-        dlogits = sum_to(gate, dgated * y) if p.w_gate.shape[-1] == y.shape[-1] else None
-        if dlogits is None:
-            dlogits = (dgated * y).sum(axis=-1, keepdims=True)
-        dlogits = dlogits * gate * (1 - gate)
-        x_H = x[..., np.newaxis, :, :]
-        dx = dx + sum_to(x_H, dlogits @ p.w_gate.mT)[..., 0, :, :]
-        dw_gate = sum_to(p.w_gate, x_H.mT @ dlogits)
+    if logits is not None:
+        dlogits = sigmoid_vjp(logits, sum_to(logits, dgated * y))
+        dx_H, dw_gate = heads_vjp(x[..., np.newaxis, :, :], p.w_gate, dlogits)
+        dx = dx + dx_H[..., 0, :, :]
     heads = tree_map(np.add, dmerge, dproject)
     return sum_to(x, dx), AttentionParameters(heads, dq_gain, dk_gain, dsinks, dw_gate)
 
@@ -223,7 +221,7 @@ def _temperature(
     if c.temperature is None:
         return 1.0
     floor, slope = c.temperature
-    at = np.arange(offset, offset + x.shape[-2]) if positions is None else positions[..., offset:]
+    at = positions_of(x, positions, offset)
     factors = 1 + slope * np.log1p(np.floor((at + 1) / floor))
     return factors[..., np.newaxis, :, np.newaxis].astype(x.dtype)
 

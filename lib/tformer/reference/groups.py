@@ -186,6 +186,12 @@ def _heads(q: np.ndarray, k: np.ndarray, bias: np.ndarray | None) -> Iterator[He
         yield h, h // size, None if bias is None else bias[..., h % bias.shape[-3], :, :]
 
 
+def sum_over_groups(dx: np.ndarray, n_groups: int) -> np.ndarray:
+    """Sum what the heads of each group have, (..., H, T, n), to (..., G, T, n)."""
+    split = dx.reshape(*dx.shape[:-3], n_groups, dx.shape[-3] // n_groups, *dx.shape[-2:])
+    return split.sum(axis=-3)
+
+
 def _split_heads(
     q: np.ndarray, k: np.ndarray, mask: np.ndarray | None, bias: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:

@@ -1,6 +1,5 @@
 """Multi-head latent attention (MLA): all keys and values from one latent (chapter 22)."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -8,12 +7,13 @@ import numpy as np
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import LatentAttentionParameters, LatentCache
 from tformer.parameters import NormParameters
-from tformer.reference.attention import sum_to
+from tformer.reference.attention import scale_of, sum_to
 from tformer.reference.equation import equation
 from tformer.reference.feed_forward import linear_vjp
 from tformer.reference.groups import grouped_attention, grouped_attention_vjp
 from tformer.reference.norms import rms_norm, rms_norm_vjp
 from tformer.reference.positions import rope, rope_vjp
+from tformer.reference.projections import heads_vjp
 from tformer.reference.rotary import rotary_sinusoids
 
 __all__ = ["absorbed_latent_attention", "latent_attention", "latent_attention_vjp"]
@@ -156,11 +156,11 @@ def latent_attention_vjp(
     q, latent, k_r = _queries_and_latents(x, p, c, positions, 0)
     k, v = _keys_and_values(latent, k_r, p)
     y = grouped_attention(q, k, v, mask, None, c.scale, causal)
-    dy, dw_o = _rows_vjp(y, p.w_o, grad[..., np.newaxis, :, :])
+    dy, dw_o = heads_vjp(y, p.w_o, grad[..., np.newaxis, :, :])
     dq, dk, dv, _ = grouped_attention_vjp(q, k, v, dy, mask, None, c.scale, causal)
     d_k, latent_H = p.w_k.shape[-1], latent[..., np.newaxis, :, :]
-    dlatent_k, dw_k = _rows_vjp(latent_H, p.w_k, dk[..., :d_k])
-    dlatent_v, dw_v = _rows_vjp(latent_H, p.w_v, dv)
+    dlatent_k, dw_k = heads_vjp(latent_H, p.w_k, dk[..., :d_k])
+    dlatent_v, dw_v = heads_vjp(latent_H, p.w_v, dv)
     dlatent = (dlatent_k + dlatent_v)[..., 0, :, :]
     dq, dq_r, dk_r = dq[..., :d_k], dq[..., d_k:], dk[..., d_k:].sum(axis=-3)
     sinusoids = _sinusoids(x, p, c, positions, 0)
@@ -188,8 +188,8 @@ def _queries_vjp(
     """Return the gradients of x, w_q, w_q_shared, w_q_down and q_gain, for the queries."""
     source, normed = x if p.w_q_down is None else x @ p.w_q_down, NormParameters(p.q_gain)
     inputs = source if p.q_gain is None else rms_norm(source, normed, c.latent_eps)
-    dinputs, dw_q = _rows_vjp(inputs[..., np.newaxis, :, :], p.w_q, dq)
-    dinputs_r, dw_q_shared = _rows_vjp(inputs[..., np.newaxis, :, :], p.w_q_shared, dq_r)
+    dinputs, dw_q = heads_vjp(inputs[..., np.newaxis, :, :], p.w_q, dq)
+    dinputs_r, dw_q_shared = heads_vjp(inputs[..., np.newaxis, :, :], p.w_q_shared, dq_r)
     dsource, dnorm, dw_q_down = (dinputs + dinputs_r)[..., 0, :, :], NormParameters(), None
     if p.q_gain is not None:
         dsource, dnorm = rms_norm_vjp(source, normed, dsource, c.latent_eps)
@@ -273,12 +273,7 @@ def _absorbed(
     d_k = p.w_k.shape[-1]
     q_c = np.concatenate([q[..., :d_k] @ p.w_k.mT, q[..., d_k:]], axis=-1)
     k = np.concatenate([latent, k_r], axis=-1)[..., np.newaxis, :, :]
-    scale = 1 / math.sqrt(max(q.shape[-1], 1)) if c.scale is None else c.scale
+    scale = scale_of(q, c.scale)
     v = latent[..., np.newaxis, :, :]
     y = grouped_attention(q_c, k, v, mask, None, scale, causal, offset)
     return np.sum(y @ p.w_v @ p.w_o, axis=-3)
-
-
-def _rows_vjp(x: np.ndarray, w: np.ndarray, grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gradients of x (..., H or 1, T, n) and w (H, n, m), for x @ w."""
-    return sum_to(x, grad @ w.mT), sum_to(w, x.mT @ grad)

@@ -10,6 +10,7 @@ from tformer.configuration import Configuration
 from tformer.layer_configuration import LayerConfiguration, require_layer
 from tformer.layers import LayerCache, LayerParameters
 from tformer.parameters import NormParameters, tree_map
+from tformer.reference.activations import sigmoid_vjp
 from tformer.reference.attention import sum_to
 from tformer.reference.blocks import NORMS
 from tformer.reference.delta_net import (
@@ -17,7 +18,6 @@ from tformer.reference.delta_net import (
     cached_gated_convolution,
     delta_net_vjp,
     gated_convolution_vjp,
-    sigmoid_vjp,
 )
 from tformer.reference.equation import equation
 from tformer.reference.experts import (

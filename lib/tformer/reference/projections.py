@@ -185,6 +185,11 @@ def _rows(x: np.ndarray, w: np.ndarray, b: np.ndarray | None) -> np.ndarray:
     return rows if b is None else rows + b[:, np.newaxis]
 
 
+def heads_vjp(x: np.ndarray, w: np.ndarray, grad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of x (..., H or 1, T, n) and w (H, n, m), for x @ w."""
+    return sum_to(x, grad @ w.mT), sum_to(w, x.mT @ grad)
+
+
 def _rows_vjp(
     x: np.ndarray, w: np.ndarray, b: np.ndarray | None, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

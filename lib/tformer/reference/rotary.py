@@ -23,12 +23,17 @@ def rotary_sinusoids(
         return None
     n = rotated_width(c.rotary, None if whole else c.rotary.width, width)
     frequencies = rotary_frequencies(c.rotary, n)
-    at = np.arange(offset, offset + x.shape[-2]) if positions is None else positions[..., offset:]
+    at = positions_of(x, positions, offset)
     angles = at[..., np.newaxis] * frequencies
     factor = 1.0 if c.rotary.scaling is None else c.rotary.scaling.attention_factor
     waves = np.empty((*at.shape, n))
     waves[..., 0::2], waves[..., 1::2] = factor * np.sin(angles), factor * np.cos(angles)
     return waves.astype(x.dtype)
+
+
+def positions_of(x: np.ndarray, positions: np.ndarray | None, offset: int) -> np.ndarray:
+    """Return the positions of the new tokens: as given, or counted from `offset`."""
+    return np.arange(offset, offset + x.shape[-2]) if positions is None else positions[..., offset:]
 
 
 def rotate_some(x: np.ndarray, sinusoids: np.ndarray, pairing: str) -> np.ndarray:

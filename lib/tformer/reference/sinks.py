@@ -1,12 +1,10 @@
 """Attention with sinks and soft caps: where weight goes that no value shall get (chapter 22)."""
 
-import math
-
 import numpy as np
 
-from tformer.reference.attention import sum_to
+from tformer.reference.attention import scale_of, sum_to
 from tformer.reference.equation import equation
-from tformer.reference.groups import grouped_attention
+from tformer.reference.groups import grouped_attention, sum_over_groups
 from tformer.reference.masks import causal_mask
 from tformer.reference.softmax import softmax, softmax_vjp
 
@@ -174,10 +172,10 @@ def sink_attention_vjp(
     dscores = dscores[..., :n_keys]
     if cap is not None:
         dscores = dscores * (1 - np.tanh(scores / cap) ** 2)
-    scale = _scale(q, scale)
+    scale = scale_of(q, scale)
     dq = sum_to(q, scale * (dscores @ k_H))
-    dk = _of_groups(scale * (dscores.mT @ q), k)
-    dv = _of_groups(weights[..., :n_keys].mT @ grad, v)
+    dk = sum_to(k, sum_over_groups(scale * (dscores.mT @ q), k.shape[-3]))
+    dv = sum_to(v, sum_over_groups(weights[..., :n_keys].mT @ grad, v.shape[-3]))
     return dq, dk, dv, dsinks
 
 
@@ -192,7 +190,7 @@ def _weights(
     offset: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the weights (..., H, T, S), a column more for a sink, and the scores uncapped."""
-    scores = _scale(q, scale) * (q @ _of_heads(k, q).mT)
+    scores = scale_of(q, scale) * (q @ _of_heads(k, q).mT)
     seen = scores if cap is None else soft_cap(scores, cap)
     if mask is not None:
         seen = np.where(mask[..., np.newaxis, :, :], seen, -np.inf)
@@ -204,17 +202,6 @@ def _weights(
     return softmax(seen), scores
 
 
-def _scale(q: np.ndarray, scale: float | None) -> float:
-    return 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else scale
-
-
 def _of_heads(x: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Repeat the keys or values of each group for its heads."""
     return np.repeat(x, q.shape[-3] // x.shape[-3], axis=-3)
-
-
-def _of_groups(dx: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Sum the gradients of the heads of each group, and over broadcast axes."""
-    n_groups = x.shape[-3]
-    split = dx.reshape(*dx.shape[:-3], n_groups, dx.shape[-3] // n_groups, *dx.shape[-2:])
-    return sum_to(x, split.sum(axis=-3))

@@ -41,7 +41,7 @@ MUTANTS = slipped(
                 mixture of experts: outputs are not weighed
         """,
         "reference.latents._absorbed": """
-            max(q.shape[-1], 1) → max(q_c.shape[-1], 1)
+            scale_of(q, c.scale) → scale_of(q_c, c.scale)
                 absorbed latent attention: the scale of the latents' width
         """,
         "reference.latents._keys_and_values": """
