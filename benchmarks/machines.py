@@ -32,12 +32,16 @@ MACHINES = {
     "sapphirerapids": ("Sapphirerapids", "avx512", "", ""),
 }
 """The values of `BY_HAND`. MKL lets other makers' processors choose one other kernel only."""
+RESULT = ("tests", "notebooks")
+HEADS = ("OpenBLAS", "PyTorch", "MKL", "NumPy", "ran on", *RESULT)
+LACKS = "not run: the processor lacks these instructions"
 PIPELINE = """architecture course curriculum desk edition forge formulas hub import_cells launch
 letters limits lint menu page_cells pipeline quiz reading search site strips teach trim widget"""
 """Tests without numerics, `tests/test_NAME*.py`: how pages are made and courses are marked."""
 NOTEBOOKS = ("chapters", "exercises/solutions")
 KERNELS = """
 import json
+import numpy as np
 import numpy._core._multiarray_umath as numpy_core
 import scipy.linalg, threadpoolctl, torch
 
@@ -45,6 +49,7 @@ libraries = threadpoolctl.threadpool_info()
 level = [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__[name]]
 torch.manual_seed(0)
 product = torch.randn(200, 300) @ torch.randn(300, 170)
+np.ones((200, 300)) @ np.ones((300, 170))
 print(json.dumps({
     "OpenBLAS": " / ".join(sorted({one["architecture"] for one in libraries
                                    if one["internal_api"] == "openblas"})),
@@ -53,7 +58,8 @@ print(json.dumps({
     "NumPy": level[-1] if level else numpy_core.__cpu_baseline__[-1],
 }))
 """
-"""Which kernels a process has; those of MKL by the rounding of a product."""
+"""Which kernels a process has; those of MKL by the rounding of a product. The last product dies
+by a signal where the processor lacks the instructions of OpenBLAS's kernel."""
 
 
 def main(only: list[str]) -> bool:
@@ -62,16 +68,20 @@ def main(only: list[str]) -> bool:
     rows = json.loads(RESULTS.read_text("utf-8")) if only and RESULTS.exists() else {}
     for name, values in MACHINES.items():
         surroundings = settings(values)
-        found = run_here(["-c", KERNELS], root, surroundings, capture_output=True).stdout
-        kernels = json.loads(found)
+        probe = run_here(["-c", KERNELS], root, surroundings, capture_output=True)
+        if probe.returncode < 0:  # died of an instruction that this processor lacks
+            rows.setdefault(name, dict.fromkeys(HEADS, "") | dict.fromkeys(RESULT, LACKS))
+            continue
+        probe.check_returncode()
+        kernels, found = json.loads(probe.stdout), probe.stdout
+        if only and name not in only:
+            rows.setdefault(name, kernels | dict.fromkeys(RESULT, "not run") | {"ran on": ""})
+            continue
         if found in seen:
-            rows[name] = kernels | {"tests": f"as *{seen[found]}*", "notebooks": ""}
+            rows[name] = kernels | {"ran on": "", "tests": f"as *{seen[found]}*", "notebooks": ""}
             continue
         seen[found] = name
-        if only and name not in only:
-            rows.setdefault(name, kernels | {"tests": "not run", "notebooks": "not run"})
-            continue
-        rows[name] = kernels
+        rows[name] = kernels | {"ran on": machine.describe(())["processor"]}
         for what, arguments in checks(root).items():
             print(f"== {name}: {what}", flush=True)
             start = time.perf_counter()
@@ -124,7 +134,7 @@ def run_here(
         env=surroundings,
         text=True,
         capture_output=capture_output,
-        check=capture_output,
+        check=False,
     )
 
 
@@ -132,11 +142,11 @@ def table(rows: dict[str, dict[str, str]]) -> str:
     """What ran where, as Markdown."""
     about = machine.describe(("numpy", "scipy", "torch"))
     versions = ", ".join(f"{name} {version}" for name, version in about["packages"].items())
-    heads = ["machine", "asked for", "OpenBLAS", "PyTorch", "MKL", "NumPy", "tests", "notebooks"]
+    heads = ["machine", "asked for", *HEADS]
     lines = [
         "# The numbers on other processors\n",
-        f"Written by `make machines` on {about['processor']}, {about['cores']} cores, "
-        f"{about['system']}; Python {about['python']}, {versions}.",
+        f"Written by `make machines` on {about['cores']} cores, {about['system']}; "
+        f"Python {about['python']}, {versions}.",
         "The columns in the middle say which kernels the process had. A wheel and a processor have",
         "only some of them, and rows with the same kernels are run once. MKL does not name its",
         "kernel: four digits stand for how a product is rounded. *Tests* are those of numerics.\n",
@@ -146,7 +156,7 @@ def table(rows: dict[str, dict[str, str]]) -> str:
     for name, values in MACHINES.items():
         set_to = [f"`{k}={v}`" for k, v in zip(BY_HAND, values, strict=True) if v]
         asked = "<br>".join(set_to) or "nothing"
-        lines.append(f"| {' | '.join([name, asked, *(rows[name][head] for head in heads[2:])])} |")
+        lines.append(f"| {' | '.join([name, asked, *(rows[name][head] for head in HEADS)])} |")
     return "\n".join(lines) + "\n"
 
 
