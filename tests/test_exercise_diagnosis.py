@@ -345,7 +345,7 @@ UNDEFINED = {
     "It begins with a division by 0, which gives ∞": lambda x: (x + 9) / (0 * x),
     "It begins with 0/0 or ∞/∞, which has no value": lambda x: (0 * x) / (0 * x),
     "It begins with ∞ − ∞ or 0 · ∞, which has no value": lambda x: np.inf * (0 * x),
-    "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give": lambda x: np.nan * x,
+    "nan is what 0/0, 0 · ∞, ∞ − ∞, ∞/∞ and roots of negative numbers give": lambda x: np.nan * x,
     "A finite number is asked for. ∞ comes from an overflow or a division by 0": lambda x: np.full(
         x.shape, np.inf
     ),

@@ -12,7 +12,7 @@ from tformer_book.exercises.table import Trial
 
 KNOWN = ("nan", "∞", "0/0", "overflow", "underflow", "more than a float", "divi", "log", "are 0")
 NO_NUMBER = {
-    True: "nan is what 0/0, ∞ − ∞, ∞/∞ and roots of negative numbers give.",
+    True: "nan is what 0/0, 0 · ∞, ∞ − ∞, ∞/∞ and roots of negative numbers give.",
     False: "A finite number is asked for. ∞ comes from an overflow or a division by 0, unless it "
     "was written.",
 }

@@ -232,8 +232,9 @@ def _sinks() -> Iterator[Case]:
     strong = "A sink of 30 takes nearly all of the weight, one of −30 next to none."
     for sink in (30.0, -30.0, 0.0):
         yield case(k=k, v=v, sinks=np.full(3, sink), why=strong if sink else "A sink may be 0.")
-    far = "Scores may differ by hundreds: a bias of −100 hides no key."
-    yield case(k=300 * k, v=v, sinks=rng.normal(size=3), why=far)
+    for far, bias in ((300, "100"), (3e4, "1,000")):
+        why = f"Scores may differ by far more: a bias of −{bias} hides no key."
+        yield case(k=far * k, v=v, sinks=rng.normal(size=3), why=why)
     low = "All scores may lie far below 0, and the sink too."
     yield case(k=k, v=v, sinks=[-700.0, -2, -1], why=low)
     yield from promised(
@@ -329,6 +330,8 @@ def _sinks() -> Iterator[Case]:
             A bias of −1 makes later tokens weaker and does not hide them.
         np.where(later, -np.inf, 0.0) → np.where(later, -100.0, 0.0)
             A bias of −100 does not hide a later token whose score is larger by hundreds.
+        np.where(later, -np.inf, 0.0) → np.where(later, -1000.0, 0.0)
+            A bias of −1,000 does not hide a later token whose score is larger by thousands.
         np.where(later, -np.inf, 0.0) → np.where(later, 0.0, 1.0)
             Your bias is a mask of zeros and ones. Added to scores these do not hide anything.
     """,
