@@ -15,8 +15,8 @@ __all__ = [
     "Rotary",
     "Routing",
     "require_activation",
+    "require_borrowed",
     "require_experts",
-    "require_given",
     "require_layer",
 ]
 
@@ -312,14 +312,14 @@ class LayeredConfiguration:
         return ((low,) * loop.inner + (high,)) * loop.outer
 
 
-def require_layer(where: str, p: LayerParameters, c: LayerConfiguration) -> None:
-    """Raise unless parameters fit a configuration.
+def require_layer(where: str, p: LayerParameters, c: LayerConfiguration, per_layer: Any) -> None:
+    """Raise unless parameters fit a configuration, and the layer's own embeddings are given.
 
     Raises
     ------
     ValueError
-        If there is not exactly one mixer, experts have no routing, or keys and values are neither
-        made nor borrowed.
+        If there is not exactly one mixer, experts have no routing, keys and values are neither made
+        nor borrowed, or the layer's own embeddings of tokens are missing.
     """
     found = [name for name in MIXERS if getattr(p, name) is not None]
     if len(found) != 1:
@@ -335,20 +335,18 @@ def require_layer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
             f"{where}: configuration.kv_layer must be given where parameters.shared has no w_k, "
             f"and only there; got {c.kv_layer}"
         )
+    if p.per_layer is not None and per_layer is None:
+        raise ValueError(f"{where}: per_layer must be given with parameters.per_layer; got None")
 
 
-def require_given(where: str, x: Any, p: LayerParameters, kv: Any, per_layer: Any) -> None:
-    """Raise unless what a layer takes from outside of it is given.
+def require_borrowed(where: str, x: Any, kv: Any) -> None:
+    """Raise unless there is one borrowed key for each token.
 
     Raises
     ------
     ShapeError
-        If there is not one borrowed key for each token.
-    ValueError
-        If the layer's own embeddings of tokens are missing.
+        If there are more or fewer.
     """
-    if p.per_layer is not None and per_layer is None:
-        raise ValueError(f"{where}: per_layer must be given with parameters.per_layer; got None")
     if kv is not None and kv.length != x.shape[-2]:
         raise ShapeError(f"{where}: kv has {kv.length} keys for {x.shape[-2]} tokens")
 

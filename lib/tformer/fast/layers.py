@@ -19,7 +19,7 @@ from tformer.fast.latents import cached_latent_attention
 from tformer.fast.shared_attention import cached_shared_attention, lent
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.layer_configuration import LayerConfiguration, require_given, require_layer
+from tformer.layer_configuration import LayerConfiguration, require_borrowed, require_layer
 from tformer.layers import LayerCache, LayerParameters
 from tformer.parameters import KVCache, NormParameters
 
@@ -57,7 +57,7 @@ def layer(
     """On a CPU half precision is widened to float32."""
     if parameters.experts is not None:
         require_values("layer", "x", x)
-    require_given("layer", x, parameters, kv, per_layer)
+    require_borrowed("layer", x, kv)
     dtype = x.dtype
     x, p, kv, per_layer = widened(x, parameters, kv, per_layer)
     options = (mask, valid, positions, 0, kv, per_layer)
@@ -79,8 +79,6 @@ def layer_vjp(
     """Computed by PyTorch's autograd from `layer`."""
     if parameters.experts is not None:
         require_values("layer_vjp", "x", x)
-    kv = kv if configuration.kv_layer is not None else None
-    per_layer = per_layer if parameters.per_layer is not None else None
 
     def forward(
         x: Tensor, p: LayerParameters, kv: KVCache | None, per_layer: Tensor | None
@@ -122,7 +120,7 @@ def cached_layer(
     `mask`, `valid`, `positions` and `kv` are for all tokens, cached ones first.
     """
     p, c = parameters, configuration
-    require_layer("layer", p, c)
+    require_layer("layer", p, c, per_layer)
     name, mixer = mixer_of(p)
     seen = layer_mask(x, c, mask, valid, positions, offset)
     new = None if valid is None else valid[..., offset:]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tformer.layer_configuration import LayerConfiguration, require_given, require_layer
+from tformer.layer_configuration import LayerConfiguration, require_borrowed, require_layer
 from tformer.layers import LayerCache, LayerParameters, PerLayerParameters
 from tformer.parameters import KVCache, NormParameters, tree_map
 from tformer.reference import activations
@@ -83,7 +83,7 @@ def layer(
     Equation eq-layer; [xiong2020] for norms before, [olmo2024] for norms behind, [zhang2019] for
     both norms by root mean squares; [wang2021] for parallel layers.
     """
-    require_given("layer", x, parameters, kv, per_layer)
+    require_borrowed("layer", x, kv)
     options = (mask, valid, positions, 0, kv, per_layer)
     return cached_layer(x, parameters, configuration, None, *options)[0]
 
@@ -127,9 +127,9 @@ def layer_vjp(
         Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : LayerParameters
     dkv : KVCache, optional
-        None where keys and values are not borrowed.
+        Zeros where keys and values are not borrowed.
     dper_layer : (..., T, d_c) array, optional
-        None where the layer has no parameters.per_layer.
+        Zeros where the layer has no parameters.per_layer.
 
     Raises
     ------
@@ -141,8 +141,8 @@ def layer_vjp(
     Equation eq-layer-vjp; the derivatives of [xiong2020].
     """
     p, c = parameters, configuration
-    require_layer("layer_vjp", p, c)
-    require_given("layer_vjp", x, p, kv, per_layer)
+    require_layer("layer_vjp", p, c, per_layer)
+    require_borrowed("layer_vjp", x, kv)
     name, mixer = mixer_of(p)
     options = (layer_mask(x, c, mask, valid, positions, 0), valid, positions)
     inputs = normed(x, p.mixer_norm, c)
@@ -158,6 +158,7 @@ def layer_vjp(
         dbetween = dbetween + dnormed
     dmixed, grads["mixer_norm_after"] = _norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
     dinputs, grads[name], dkv = _mixer_vjp(name, inputs, mixer, c, dmixed, *options, kv)
+    dkv = tree_map(np.zeros_like, kv) if dkv is None else dkv
     dinputs = dinputs + dfed if c.parallel else dinputs
     dx, grads["mixer_norm"] = _norm_vjp(x, p.mixer_norm, c, dinputs)
     return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads), dkv, dper_layer
@@ -205,7 +206,7 @@ def cached_layer(
     `mask`, `valid`, `positions` and `kv` are for all tokens, cached ones first.
     """
     p, c = parameters, configuration
-    require_layer("layer", p, c)
+    require_layer("layer", p, c, per_layer)
     name, mixer = mixer_of(p)
     seen = layer_mask(x, c, mask, valid, positions, offset)
     new = None if valid is None else valid[..., offset:]
@@ -302,7 +303,7 @@ def _ended_vjp(
         grads["scale"] = sum_to(p.scale, grad * _ended(x, replace(p, scale=None), c, per_layer))
         grad = p.scale * grad
     if p.per_layer is None or per_layer is None:
-        return grad, None
+        return grad, tree_map(np.zeros_like, per_layer)
     logits = x @ p.per_layer.w_gate
     gate = getattr(activations, c.activation)(logits)
     y = (gate * per_layer) @ p.per_layer.w_out
