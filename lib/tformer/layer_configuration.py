@@ -312,7 +312,9 @@ class LayeredConfiguration:
         return ((low,) * loop.inner + (high,)) * loop.outer
 
 
-def require_layer(where: str, p: LayerParameters, c: LayerConfiguration, per_layer: Any) -> None:
+def require_layer(
+    where: str, p: LayerParameters, c: LayerConfiguration, per_layer: Any = None
+) -> None:
     """Raise unless parameters fit a configuration, and the layer's own embeddings are given.
 
     Raises
