@@ -245,7 +245,19 @@ def test_keys_and_values_that_a_layer_borrows_may_be_in_the_file_and_are_not_rea
     assert_equal(layered_decoder(np.array(found["tokens"]), p, c), found["logits"])
 
 
+def test_a_gemma_4_without_embeddings_of_its_layers_is_read() -> None:
+    found = fixture("gemma4_text")
+    config = found["config"] | {"hidden_size_per_layer_input": 0}
+    arrays = {key: x for key, x in arrays_of(found).items() if "per_layer" not in key}
+    p, _ = layers_from_state_dict(config, arrays)
+    assert p.per_layer is None
+    assert all(one.per_layer is None for one in p.layers)
+    with pytest.raises(PretrainedError, match="per_layer"):
+        layers_from_state_dict(found["config"], arrays)
+
+
 def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = dict(FAMILIES)
     for name, change in (
         ("llama", {"names": swapped("llama", "feed_forward.w_in", "feed_forward.w_gate")}),
         ("gemma2", {"adds_one": False}),
@@ -255,9 +267,9 @@ def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPa
         ("hrm_text", {"stacks": FAMILIES["hrm_text"].stacks[::-1]}),
         ("hrm_text", {"loop": {"inner": "H_cycles", "outer": "L_cycles"}}),
         ("gemma4_text", {"fixed": {"qk_norm": "head", "scale": 1.0}}),
-        ("gemma4_text", {"names": swapped("gemma4_text", "shared.q_gain", "shared.k_gain")}),
+        ("gemma4_text", {"names": swapped("gemma4_text", "attention.q_gain", "attention.k_gain")}),
     ):
-        monkeypatch.setitem(FAMILIES, name, replace(FAMILIES[name], **change))
+        monkeypatch.setitem(FAMILIES, name, replace(tables[name], **change))
         found = layers_from_state_dict(fixture(name)["config"], arrays_of(fixture(name)))
         logits = layered_decoder(np.array(fixture(name)["tokens"]), *found)
         with pytest.raises(AssertionError):

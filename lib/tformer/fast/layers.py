@@ -79,6 +79,8 @@ def layer_vjp(
     """Computed by PyTorch's autograd from `layer`."""
     if parameters.experts is not None:
         require_values("layer_vjp", "x", x)
+    require_layer("layer_vjp", parameters, configuration, per_layer)
+    require_borrowed("layer_vjp", x, kv)
 
     def forward(
         x: Tensor, p: LayerParameters, kv: KVCache | None, per_layer: Tensor | None
