@@ -127,7 +127,10 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "lfm3": ("Lfm3", {"num_hidden_layers": 6, "sliding_window": 5, "conv_L_cache": 4}),
-    "hrm_text": ("HrmText", {"num_hidden_layers": 2, "num_key_value_heads": ...}),
+    "hrm_text": (
+        "HrmText",
+        {"num_hidden_layers": 2, "num_key_value_heads": ..., "mlp_bias": True},
+    ),
     "gemma4_text": (
         "Gemma4",
         {

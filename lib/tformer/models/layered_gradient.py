@@ -96,7 +96,7 @@ def _stack_vjp(
     down: list[Any],
 ) -> Array:
     """The gradient of what a stack reads; those of its parameters are added to the lists."""
-    lent = {
+    lent: dict[int | None, KVCache] = {
         i: lent_keys(x, p.layers[i], c.layers[i], options[2])
         for i, x in zip(layers, read, strict=False)
         if i in c.lenders

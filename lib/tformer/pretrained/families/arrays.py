@@ -89,7 +89,7 @@ def read_parameters(
         If an array is missing or unexpected, or its shape does not fit its sizes.
     """
     outer, layers = _sorted(where, state, family, len(layout.mixers))
-    names = OUTER | family.outer
+    names = {**OUTER, **family.outer}
     found: dict[str, Any] = {ours: outer.pop(theirs, None) for ours, theirs in names.items()}
     for ours, theirs in names.items():
         needed = ours not in {"unembedding", *family.bare_norms, *layout.absent}
@@ -141,6 +141,7 @@ def _sorted(
     """The arrays outside of the layers and in each of them, under the names of the table."""
     outer: dict[str, Array] = {}
     layers: list[dict[str, Array]] = [{} for _ in range(n_layers)]
+    n_each = n_layers // len(family.stacks)
     experts: dict[tuple[int, str], dict[int, Array]] = {}
     for name, x in state.items():
         plain = name
@@ -150,11 +151,10 @@ def _sorted(
             continue
         stack = next((s for s in family.stacks if plain.startswith(s)), None)
         match = None if stack is None else LAYER.fullmatch(plain.removeprefix(stack))
-        each = n_layers // len(family.stacks)
-        if stack is None or match is None or int(match[1]) >= each:
+        if stack is None or match is None or int(match[1]) >= n_each:
             outer[plain] = np.asarray(x)
             continue
-        i, inner = int(match[1]) + each * family.stacks.index(stack), match[2]
+        i, inner = int(match[1]) + n_each * family.stacks.index(stack), match[2]
         if (match := EXPERT.fullmatch(inner)) is None:
             layers[i][inner] = np.asarray(x)
         else:

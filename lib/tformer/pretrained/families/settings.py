@@ -98,7 +98,9 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
         layers = tuple(
             _layer(keys, family, *one) for one in zip(sizes, kinds, turns, lenders, strict=True)
         )
-        outer = {name: _value(keys, name, key) for name, key in family.model_keys.items()}
+        outer: dict[str, Any] = {
+            name: _value(keys, name, key) for name, key in family.model_keys.items()
+        }
         if family.scaled_embedding:
             outer["embedding_scale"] = math.sqrt(keys.number("hidden_size"))
         if family.loop:

@@ -4,6 +4,7 @@ from tformer.pretrained.families.family import Family, Split
 from tformer.pretrained.families.tables import (
     EXPERT_SPLITS,
     EXPERTS,
+    FEED_BIASES,
     FEED_FORWARD,
     HEAD_NORMS,
     HEADS,
@@ -105,7 +106,7 @@ TABLES_2026 = {
         unused=("conv_L_cache",),
     ),
     "hrm_text": Family(  # L_bp_cycles says where gradients stop in training
-        HEADS | FEED_FORWARD | {"attention.w_gate": "self_attn.gate_proj.weight"},
+        HEADS | FEED_FORWARD | FEED_BIASES | {"attention.w_gate": "self_attn.gate_proj.weight"},
         MODELS,
         model_keys={"embedding_scale": "embedding_scale"},
         splits=(
@@ -116,6 +117,7 @@ TABLES_2026 = {
             Split("mlp.gate_up_proj.weight", ("mlp.gate_proj.weight", "mlp.up_proj.weight")),
         ),
         renames=((".attn.", ".self_attn."),),
+        optional=dict.fromkeys(FEED_BIASES, "mlp_bias"),
         unused=("prefix_lm", "L_bp_cycles"),
         bare_norms=("mixer_norm", "feed_forward_norm", "norm"),
         n_layers="num_layers_per_stack num_hidden_layers",
