@@ -107,8 +107,7 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
             times = {name: keys.number(key) for name, key in family.loop.items()}
             outer["loop"] = Loop(n_low, **times)
         outer = {name: x for name, x in outer.items() if x is not None}
-        norm = {"norm": layers[0].norm, "eps": layers[0].eps}
-        configuration = LayeredConfiguration(layers, **norm, **outer)
+        configuration = LayeredConfiguration(layers, layers[0].norm, layers[0].eps, **outer)
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, PretrainedError) else keys.error("", error) from error
     known = " ".join([*family.keys.values(), *family.model_keys.values()]).split()
