@@ -7,6 +7,7 @@ precision it is about, so that the rounding of the inputs is never counted as an
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from tformer.layers import (
     ExpertParameters,
     LatentAttentionParameters,
     LayerParameters,
+    PerLayerParameters,
+    SharedAttentionParameters,
 )
 from tformer.parameters import (
     BlockParameters,
@@ -118,7 +121,8 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     **dict.fromkeys(SINKS, _grouped),
     **dict.fromkeys(CONVOLUTION, lambda x: {"n_taps": max(1, x["n_taps"])}),
     **dict.fromkeys(MIXTURE, lambda x: {"n_experts": max(1, x["n_experts"])}),
-    **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET, *LAYERS), _layered),
+    **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET), _layered),
+    **dict.fromkeys(LAYERS, lambda x: _layered(x) | {"S": x["T"], "d_v": _layered(x)["d_k"]}),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
         (*HEADS, *GROUPED, *SEAMS, "qk_circuit", "ov_circuit"),
@@ -169,7 +173,11 @@ BEFORE = LayerConfiguration(
     eps=0.1, latent_eps=0.1, routing=Routing(1, "sigmoid", weigh_input=True), chunk=2
 )
 PARALLEL = LayerConfiguration(norm="layer", eps=0.1, activation="gelu_tanh", parallel=True)
-MIXERS = ("attention", "latent", "delta", "convolution")
+MIXERS = ("attention", "shared", "latent", "delta", "convolution")
+ALONE = {"kv": None, "per_layer": None, "parameters.per_layer": None}
+ALONE |= {"parameters.per_layer_norm_after": None}
+"""The settings of a layer that takes nothing from outside of it."""
+BORROWS = replace(ROUTED, kv_layer=0, qk_norm="head", rotary=Rotary(turning=1))
 
 
 def only(mixer: str) -> dict[str, None]:
@@ -394,7 +402,9 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
             {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None},
             {"configuration": PARALLEL, **only("delta"), "parameters.experts": None},
             {"configuration": ROUTED, **only("convolution"), "parameters.mixer_norm": None},
-            {"configuration": ROUTED, **only("attention"), "positions": None, "mask": None},
+            {"configuration": ROUTED, **only("attention"), "positions": None, **ALONE},
+            {"configuration": replace(ROUTED, v_norm=True), **only("shared"), "kv": None},
+            {"configuration": BORROWS, **only("shared"), "parameters.shared.w_k": None},
         ]
         for name in LAYERS
     },
@@ -706,7 +716,15 @@ exact in every format; the squares do not fit into float16, the distances and co
 
 
 TREES = (
-    *(HeadParameters, NormParameters, FeedForwardParameters, BlockParameters, ModelParameters),
+    *(
+        PerLayerParameters,
+        SharedAttentionParameters,
+        HeadParameters,
+        NormParameters,
+        FeedForwardParameters,
+        BlockParameters,
+        ModelParameters,
+    ),
     *(EncoderDecoderParameters, KVCache, DropoutMasks),
     *(AttentionParameters, LatentAttentionParameters, DeltaNetParameters),
     *(ConvolutionParameters, ExpertParameters, LayerParameters),

@@ -14,6 +14,7 @@ from tformer.configuration import Configuration
 from tformer.layer_configuration import (
     LayerConfiguration,
     LayeredConfiguration,
+    Loop,
     RopeScaling,
     Rotary,
     Routing,
@@ -23,6 +24,8 @@ from tformer.layers import (
     ConvolutionParameters,
     LayeredParameters,
     LayerParameters,
+    PerLayerParameters,
+    SharedAttentionParameters,
 )
 from tformer.models import Sizes, initialise, layers_from_state_dict
 from tformer.models.layered import (
@@ -34,9 +37,9 @@ from tformer.parameters import ModelParameters, named_leaves, tree_map
 from tformer.rotary import rotary_frequencies
 from tformer.shapes import ShapeError
 
-STACKED = [name for name in NAMES if name != "hrm_text"]
-"""The families whose layers are applied once, in turn."""
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope", base=100.0, eps=1e-5)
+BORROWED = SharedAttentionParameters(np.ones((4, 8, 2)), np.ones((4, 2, 8)))
+OWN = PerLayerParameters(np.ones((8, 2)), np.ones((2, 8)))
 TOKENS = np.array([[3, 1, 4, 1, 5, 0], [2, 6, 5, 3, 5, 6]])
 
 
@@ -67,7 +70,7 @@ def test_a_llama_of_chapter_10_is_the_case_without_any_extra() -> None:
     np.testing.assert_allclose(layered_decoder(TOKENS, *as_layers(p)), expected, atol=1e-12)
 
 
-@every("name", STACKED)
+@every("name", NAMES)
 def test_gradients_by_hand_are_those_of_autograd(name: str) -> None:
     """Bound: 1e-10 of the largest gradient, the project's rule for logic in float64."""
     found = fixture(name)
@@ -133,6 +136,21 @@ def test_scaled_frequencies_at_their_ends(scaling: RopeScaling, expected: list[f
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_a_loop_applies_its_layers_in_the_order_of_its_stacks() -> None:
+    """By another way: without a norm, a loop of 1 and 1 is both layers with sums before them."""
+    p, c = as_layers(llama())
+    p = replace(p, norm=None, start=np.linspace(-1, 1, 8))
+    low, high = (((x,), (y,)) for x, y in zip(p.layers, c.layers, strict=True))
+    x = p.embedding[TOKENS]
+    state = reference.layer(x + p.start, low[0][0], low[1][0])
+    once = reference.layer(x + state, high[0][0], high[1][0])
+    found = layered_decoder(TOKENS, p, replace(c, loop=Loop(1)))
+    np.testing.assert_allclose(found, once @ p.embedding.T, atol=1e-12)
+    assert [stack for stack, _ in replace(c, loop=Loop(1, 2, 2)).stacks] == [
+        *[range(1), range(1), range(1, 2)] * 2
+    ]
+
+
 def refused(kind: type[Exception], part: str, **changes: Any) -> None:
     p, c = as_layers(llama())
     one = replace(p.layers[0], **changes.get("layer", {}))
@@ -150,7 +168,12 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
     refused(ValueError, "got none", layer={"attention": None})
     refused(ValueError, "tokens must be from 0 to 6", tokens=TOKENS + 1)
     refused(ShapeError, "rotary.width is 4", choices={"rotary": Rotary(width=4)})
+    borrows = {"attention": None, "shared": BORROWED}
+    refused(ValueError, "kv_layer must be given where", layer=borrows)
+    refused(ValueError, "per_layer must be given", layer={"per_layer": OWN})
     p, c = as_layers(llama())
+    with pytest.raises(ValueError, match=r"needs parameters\.start"):
+        layered_decoder(TOKENS, p, replace(c, loop=Loop(1)))
     with pytest.raises(ValueError, match="one configuration for each of 2 layers; got 1"):
         layered_decoder(TOKENS, p, replace(c, layers=c.layers[:1]))
     with pytest.raises(ValueError, match="caches must have one for each of 2 layers; got 0"):
@@ -168,6 +191,10 @@ def test_what_does_not_fit_is_refused_by_name() -> None:
         (lambda: LayerConfiguration(window=0), "window must be finite and above 0"),
         (lambda: LayerConfiguration(qk_norm="all"), "qk_norm must be"),
         (lambda: LayeredConfiguration((), logit_cap=float("nan")), "logit_cap must be"),
+        (lambda: Rotary(turning=0), "turning must be finite and above 0"),
+        (lambda: Loop(1, inner=0), "inner must be finite and above 0"),
+        (lambda: LayeredConfiguration((LayerConfiguration(),), loop=Loop(1)), "loop must be"),
+        (lambda: LayeredConfiguration((LayerConfiguration(kv_layer=0),)), "of layer 0 must be"),
     ],
 )
 def test_choices_out_of_range_are_refused_by_name(make: Any, part: str) -> None:

@@ -5,19 +5,22 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tformer.layers import LayerParameters
+from tformer.shapes import ShapeError
 
 __all__ = [
     "LayerConfiguration",
     "LayeredConfiguration",
+    "Loop",
     "RopeScaling",
     "Rotary",
     "Routing",
     "require_activation",
+    "require_borrowed",
     "require_experts",
     "require_layer",
 ]
 
-MIXERS = ("attention", "latent", "delta", "convolution")
+MIXERS = ("attention", "shared", "latent", "delta", "convolution")
 """The fields of `LayerParameters` of which one is given."""
 
 CHOICES = {
@@ -84,6 +87,8 @@ class Rotary:
         How many coordinates of a head are rotated, from the first; all if omitted. In latent
         attention the coordinates are those of the shared key, and this is not used.
     scaling : RopeScaling, optional
+    turning : int, at least 1, optional
+        How many pairs of coordinates turn, from the first; the frequencies of the others are 0.
 
     Raises
     ------
@@ -95,9 +100,10 @@ class Rotary:
     pairing: str = "half"
     width: int | None = None
     scaling: RopeScaling | None = None
+    turning: int | None = None
 
     def __post_init__(self) -> None:
-        _require(self, ("pairing",), above=("base", "width"))
+        _require(self, ("pairing",), above=("base", "width", "turning"))
         if self.width is not None and self.width % 2:
             _refuse(self, "width", "even")
 
@@ -176,6 +182,10 @@ class LayerConfiguration:
         1 + slope · log(1 + ⌊(t + 1) / floor⌋).
     value_scale : float, finite and above 0
         Multiplies the values.
+    v_norm : bool
+        Whether each head's values are divided by their root mean square, with no gain.
+    kv_layer : int, at least 0, optional
+        The earlier layer whose keys and values this one borrows.
     latent_eps : float, finite and above 0
         Of the norms inside latent attention.
     gate : str
@@ -202,6 +212,8 @@ class LayerConfiguration:
     rotary: Rotary | None = None
     temperature: tuple[int, float] | None = None
     value_scale: float = 1.0
+    v_norm: bool = False
+    kv_layer: int | None = None
     latent_eps: float = 1e-6
     gate: str = "sigmoid"
     routing: Routing | None = None
@@ -209,6 +221,35 @@ class LayerConfiguration:
     def __post_init__(self) -> None:
         above = ("eps", "scale", "cap", "window", "chunk", "value_scale", "latent_eps")
         _require(self, ("norm", "activation", "qk_norm", "gate"), above)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over two stacks of layers, the low one and then the high one [wang2025].
+
+    Each stack reads the sum of two states and replaces its own.
+
+    Parameters
+    ----------
+    n_low : int, at least 1
+        How many layers the low stack has, from the first; the others are the high stack.
+    inner : int, at least 1
+        How often the low stack is applied before the high one is applied once.
+    outer : int, at least 1
+        How often all of this is done.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    n_low: int
+    inner: int = 1
+    outer: int = 1
+
+    def __post_init__(self) -> None:
+        _require(self, (), above=("n_low", "inner", "outer"))
 
 
 @dataclass(frozen=True)
@@ -220,7 +261,7 @@ class LayeredConfiguration:
     layers : tuple of LayerConfiguration
         One for each layer.
     norm : str
-        "layer" or "rms": the norm after the last layer.
+        "layer" or "rms": the norm after the last layer, or in a loop after each stack.
     eps : float, finite and above 0
     embedding_scale : float, finite and above 0
         Multiplies the embeddings.
@@ -228,6 +269,8 @@ class LayeredConfiguration:
         Multiplies the logits.
     logit_cap : float, finite and above 0, optional
         Soft cap of the logits.
+    loop : Loop, optional
+        Each layer is applied once, in turn, if omitted.
 
     Raises
     ------
@@ -241,18 +284,44 @@ class LayeredConfiguration:
     embedding_scale: float = 1.0
     logit_scale: float = 1.0
     logit_cap: float | None = None
+    loop: Loop | None = None
 
     def __post_init__(self) -> None:
         _require(self, ("norm",), ("eps", "embedding_scale", "logit_scale", "logit_cap"))
+        for i, one in enumerate(self.layers):
+            if one.kv_layer is not None and not 0 <= one.kv_layer < i:
+                raise ValueError(
+                    f"LayeredConfiguration: kv_layer of layer {i} must be an earlier one; "
+                    f"got {one.kv_layer}"
+                )
+        if self.loop is not None and self.loop.n_low >= len(self.layers):
+            _refuse(self, "loop", f"of fewer low layers than all {len(self.layers)}")
+
+    @property
+    def lenders(self) -> frozenset[int]:
+        """The layers whose keys and values others borrow."""
+        return frozenset(x.kv_layer for x in self.layers if x.kv_layer is not None)
+
+    @property
+    def stacks(self) -> tuple[tuple[range, int], ...]:
+        """The layers of each stack in the order of use, and which state they replace."""
+        n, loop = len(self.layers), self.loop
+        if loop is None:
+            return ((range(n), 0),)
+        low, high = (range(loop.n_low), 1), (range(loop.n_low, n), 0)
+        return ((low,) * loop.inner + (high,)) * loop.outer
 
 
-def require_layer(where: str, p: LayerParameters, c: LayerConfiguration) -> None:
-    """Raise unless parameters fit a configuration.
+def require_layer(
+    where: str, p: LayerParameters, c: LayerConfiguration, per_layer: Any = None
+) -> None:
+    """Raise unless parameters fit a configuration, and the layer's own embeddings are given.
 
     Raises
     ------
     ValueError
-        If there is not exactly one mixer, or experts have no routing.
+        If there is not exactly one mixer, experts have no routing, keys and values are neither made
+        nor borrowed, or the layer's own embeddings of tokens are missing.
     """
     found = [name for name in MIXERS if getattr(p, name) is not None]
     if len(found) != 1:
@@ -262,6 +331,26 @@ def require_layer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
         )
     if p.experts is not None and c.routing is None:
         raise ValueError(f"{where}: parameters.experts need configuration.routing; got None")
+    borrows = p.shared is not None and p.shared.w_k is None
+    if borrows != (c.kv_layer is not None):
+        raise ValueError(
+            f"{where}: configuration.kv_layer must be given where parameters.shared has no w_k, "
+            f"and only there; got {c.kv_layer}"
+        )
+    if p.per_layer is not None and per_layer is None:
+        raise ValueError(f"{where}: per_layer must be given with parameters.per_layer; got None")
+
+
+def require_borrowed(where: str, x: Any, kv: Any) -> None:
+    """Raise unless there is one borrowed key for each token.
+
+    Raises
+    ------
+    ShapeError
+        If there are more or fewer.
+    """
+    if kv is not None and kv.length != x.shape[-2]:
+        raise ShapeError(f"{where}: kv has {kv.length} keys for {x.shape[-2]} tokens")
 
 
 def require_activation(where: str, activation: str) -> None:

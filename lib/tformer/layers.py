@@ -1,20 +1,16 @@
 """Layers of released models: their parameters, and the few choices that these do not determine.
 
-A model is a tuple of layers. A layer is a mixer (attention, latent attention, a gated delta net or
-a short convolution) and a feed-forward part (dense, experts, or both), each with norms before or
-behind it. What varies from model to model is data: an array that is there or not, a number of
-`LayerConfiguration`. The block of chapter 10 is the case without any of it.
+A model is a tuple of layers. A layer is a mixer (attention, attention with shared keys and values,
+latent attention, a gated delta net or a short convolution) and a feed-forward part (dense, experts,
+or both), each with norms before or behind it. What varies from model to model is data: an array
+that is there or not, a number of `LayerConfiguration`. The block of chapter 10 is the case without
+any of it.
 """
 
 from typing import Any
 
-from tformer.parameters import (
-    FeedForwardParameters,
-    HeadParameters,
-    KVCache,
-    NormParameters,
-    tree,
-)
+from tformer.layer_caches import ConvolutionCache, DeltaNetCache, LatentCache, LayerCache
+from tformer.parameters import FeedForwardParameters, HeadParameters, NormParameters, tree
 
 __all__ = [
     "AttentionParameters",
@@ -28,6 +24,9 @@ __all__ = [
     "LayerCache",
     "LayerParameters",
     "LayeredParameters",
+    "PerLayerEmbeddings",
+    "PerLayerParameters",
+    "SharedAttentionParameters",
 ]
 
 
@@ -53,6 +52,32 @@ class AttentionParameters:
     k_gain: Any = None
     sinks: Any = None
     w_gate: Any = None
+
+
+@tree
+class SharedAttentionParameters:
+    """Attention whose keys are its values before norm and RoPE, or that borrows both from a layer.
+
+    Parameters
+    ----------
+    w_q : (H, d_model, d_k) array
+        From hidden states to queries.
+    w_o : (H, d_v, d_model) array
+        From the output of each head to what it adds to the residual stream.
+    w_k : (G, d_model, d_k) array, optional
+        From hidden states to keys and values; omitted in a layer whose configuration names the
+        layer it borrows them from.
+    q_gain : (H or 1, d_k) array, optional
+        Gain of the RMSNorm of queries (QK-norm).
+    k_gain : (G or 1, d_k) array, optional
+        Gain of the RMSNorm of keys.
+    """
+
+    w_q: Any
+    w_o: Any
+    w_k: Any = None
+    q_gain: Any = None
+    k_gain: Any = None
 
 
 @tree
@@ -208,16 +233,33 @@ class ExpertParameters:
 
 
 @tree
+class PerLayerParameters:
+    """How a layer reads its own embedding of each token (per-layer embeddings).
+
+    Parameters
+    ----------
+    w_gate : (d_model, d_c) array
+        From hidden states to the gate of that embedding, before the activation.
+    w_out : (d_c, d_model) array
+        From the gated embedding to what is added to the residual stream.
+    """
+
+    w_gate: Any
+    w_out: Any
+
+
+@tree
 class LayerParameters:
     """Parameters of a layer: one mixer, then a dense feed-forward part, experts, or their sum.
 
     Parameters
     ----------
     attention : AttentionParameters, optional
+    shared : SharedAttentionParameters, optional
     latent : LatentAttentionParameters, optional
     delta : DeltaNetParameters, optional
     convolution : ConvolutionParameters, optional
-        Exactly one of the four mixers is given.
+        Exactly one of the five mixers is given.
     feed_forward : FeedForwardParameters, optional
         The dense part; beside experts it is the shared expert.
     experts : ExpertParameters, optional
@@ -229,9 +271,16 @@ class LayerParameters:
         Norm before the feed-forward part. A parallel layer has one norm, mixer_norm, for both.
     feed_forward_norm_after : NormParameters, optional
         Norm of what the feed-forward part adds.
+    per_layer : PerLayerParameters, optional
+        What is added last: the layer's own embedding of each token, gated.
+    per_layer_norm_after : NormParameters, optional
+        Norm of what it adds.
+    scale : (d_model or 1,) array, optional
+        Multiplies the hidden states after all this.
     """
 
     attention: AttentionParameters | None = None
+    shared: SharedAttentionParameters | None = None
     latent: LatentAttentionParameters | None = None
     delta: DeltaNetParameters | None = None
     convolution: ConvolutionParameters | None = None
@@ -241,6 +290,27 @@ class LayerParameters:
     mixer_norm_after: NormParameters | None = None
     feed_forward_norm: NormParameters | None = None
     feed_forward_norm_after: NormParameters | None = None
+    per_layer: PerLayerParameters | None = None
+    per_layer_norm_after: NormParameters | None = None
+    scale: Any = None
+
+
+@tree
+class PerLayerEmbeddings:
+    """Per-layer embeddings: a small embedding of each token for every layer.
+
+    Parameters
+    ----------
+    embedding : (L, N, d_c) array
+    w_context : (L, d_model, d_c) array
+        From the embedding of the model to what is added to those of the layers, after a norm.
+    gain : (d_c,) array
+        Gain of that RMSNorm, the same in all layers.
+    """
+
+    embedding: Any
+    w_context: Any
+    gain: Any
 
 
 @tree
@@ -254,71 +324,17 @@ class LayeredParameters:
     layers : tuple, a LayerParameters for each layer
         Their widths may differ, but for d_model.
     norm : NormParameters, optional
-        Norm after the last layer; none if omitted.
+        Norm after the last layer, or in a loop after each stack; none if omitted.
     unembedding : (d_model, N) array, optional
         From hidden states to logits; if omitted, the transpose of the embedding (tied weights).
+    start : (d_model,) array, optional
+        The state of every token that the low stack of a loop begins with.
+    per_layer : PerLayerEmbeddings, optional
     """
 
     embedding: Any
     layers: tuple[LayerParameters, ...]
     norm: NormParameters | None = None
     unembedding: Any = None
-
-
-@tree
-class LatentCache:
-    """The cache of latent attention: what all keys and values are computed from.
-
-    Parameters
-    ----------
-    latent : (..., S, d_c) array
-        The normalised latents of S tokens.
-    k : (..., S, d_r) array
-        Their shared coordinates of keys, rotated.
-    """
-
-    latent: Any
-    k: Any
-
-    @property
-    def length(self) -> int:
-        """The number of cached tokens."""
-        return int(self.latent.shape[-2])
-
-
-@tree
-class DeltaNetCache:
-    """The cache of a gated delta net: its size does not depend on the number of tokens.
-
-    Parameters
-    ----------
-    state : (..., H, d_k, d_v) real array
-        In float32 at least.
-    q : (..., G, n_taps, d_k) array
-        The last n_taps - 1 projected queries before the convolution, after zeros; the first row is
-        not used.
-    k : (..., G, n_taps, d_k) array
-    v : (..., H, n_taps, d_v) array
-    """
-
-    state: Any
-    q: Any
-    k: Any
-    v: Any
-
-
-@tree
-class ConvolutionCache:
-    """The cache of a short convolution: the last rows of its input.
-
-    Parameters
-    ----------
-    x : (..., n_taps, d_x) array
-        The last n_taps - 1 rows, after zeros; the first row is not used.
-    """
-
-    x: Any
-
-
-LayerCache = KVCache | LatentCache | DeltaNetCache | ConvolutionCache
-"""The cache of one layer, by its mixer."""
+    start: Any = None
+    per_layer: PerLayerEmbeddings | None = None

@@ -212,6 +212,8 @@ class FeedForwardParameters:
     w_gate : (d_model, d_ff) array, optional
         From hidden states to the gates; the activation is applied to them, and the result
         multiplies the hidden units.
+    b_gate : (d_ff,) array, optional
+        Added to the gates before the activation.
     """
 
     w_in: Any
@@ -219,6 +221,7 @@ class FeedForwardParameters:
     b_in: Any = None
     b_out: Any = None
     w_gate: Any = None
+    b_gate: Any = None
 
 
 @tree

@@ -30,6 +30,8 @@ def rotary_frequencies(rotary: Rotary, width: int) -> np.ndarray:
     ("yarn"), or Llama 3.1 [dubey2024] ("llama3").
     """
     plain = rotary.base ** (-np.arange(0, width, 2) / width)
+    if rotary.turning is not None:
+        plain[rotary.turning :] = 0
     scaling = rotary.scaling
     if scaling is None:
         return plain

@@ -127,7 +127,21 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "lfm3": ("Lfm3", {"num_hidden_layers": 6, "sliding_window": 5, "conv_L_cache": 4}),
-    "hrm_text": ("HrmText", {"num_hidden_layers": 2, "num_key_value_heads": ...}),
+    "hrm_text": (
+        "HrmText",
+        {"num_hidden_layers": 2, "num_key_value_heads": ..., "mlp_bias": True},
+    ),
+    "gemma4_text": (
+        "Gemma4",
+        {
+            **{"num_hidden_layers": 6, "sliding_window": 5, "tie_word_embeddings": True},
+            **{"hidden_size_per_layer_input": 6, "vocab_size_per_layer_input": 37},
+            **{"num_kv_shared_layers": 2, "attention_k_eq_v": True, "use_double_wide_mlp": True},
+            **{"global_head_dim": 12, "num_global_key_value_heads": 1},
+            **{"layer_types": ["sliding_attention", "full_attention"] * 3},
+            "final_logit_softcapping": 30.0,
+        },
+    ),
     "kimi_linear": (
         "KimiLinear",
         TOP_3
@@ -157,7 +171,7 @@ def wide() -> Iterator[None]:
 def class_of(name: str) -> tuple[Any, Any]:
     """The published classes of a configuration and of a model."""
     kind = FAMILIES[name][0]
-    inner = "TextConfig" if name in ("gemma3_text", "llama4_text") else "Config"
+    inner = "TextConfig" if name.endswith("_text") and name != "hrm_text" else "Config"
     return getattr(transformers, kind + inner), getattr(transformers, kind + "ForCausalLM")
 
 

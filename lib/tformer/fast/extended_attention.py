@@ -66,21 +66,58 @@ def cached_attention(
     """Attend to the cached tokens and the new ones; also return the extended KV cache."""
     p, c, offset = parameters, configuration, 0 if cache is None else cache.length
     q, k, v = project(x, p.heads)
-    if not c.qk_norm_last:
-        q, k = _qk_norm(q, p.q_gain, c), _qk_norm(k, p.k_gain, c)
-    sinusoids = rotary_sinusoids(x, q.shape[-1], c, positions, offset)
-    if c.rotary is not None and sinusoids is not None:
-        sinusoids_H = sinusoids.unsqueeze(-3)
-        q, k = (rotate_some(one, sinusoids_H, c.rotary.pairing) for one in (q, k))
-    if c.qk_norm_last:
-        q, k = _qk_norm(q, p.q_gain, c), _qk_norm(k, p.k_gain, c)
-    if c.temperature is not None:
-        q = q * _temperature(x, c.temperature, positions, offset)
-    cache = extend_cache(cache, k, c.value_scale * v)
+    q = ready_queries(x, q, p.q_gain, c, positions, offset)
+    cache = extend_cache(cache, *ready_keys(x, k, v, p.k_gain, c, positions, offset))
     y = sink_attention(q, cache.k, cache.v, p.sinks, mask, c.scale, c.cap, causal, offset)
     if p.w_gate is not None:
         y = y * torch.sigmoid(x.unsqueeze(-3) @ p.w_gate)
     return merge(y, p.heads), cache
+
+
+def ready_queries(
+    x: Tensor,
+    q: Tensor,
+    gain: Tensor | None,
+    c: LayerConfiguration,
+    positions: Tensor | None,
+    offset: int,
+) -> Tensor:
+    """Return the queries of the tokens x as attention takes them."""
+    q = _turned(x, q, gain, c, positions, offset)
+    if c.temperature is None:
+        return q
+    return q * _temperature(x, c.temperature, positions, offset)
+
+
+def ready_keys(
+    x: Tensor,
+    k: Tensor,
+    v: Tensor,
+    gain: Tensor | None,
+    c: LayerConfiguration,
+    positions: Tensor | None,
+    offset: int,
+) -> tuple[Tensor, Tensor]:
+    """Return the keys and values of the tokens x as attention takes them."""
+    v = _qk_norm(v, None, "head" if c.v_norm else "none", c.eps)
+    return _turned(x, k, gain, c, positions, offset), c.value_scale * v
+
+
+def _turned(
+    x: Tensor,
+    one: Tensor,
+    gain: Tensor | None,
+    c: LayerConfiguration,
+    positions: Tensor | None,
+    offset: int,
+) -> Tensor:
+    """Return queries or keys (..., T, d_k), normalised and rotated."""
+    if not c.qk_norm_last:
+        one = _qk_norm(one, gain, c.qk_norm, c.eps)
+    sinusoids = rotary_sinusoids(x, one.shape[-1], c, positions, offset)
+    if c.rotary is not None and sinusoids is not None:
+        one = rotate_some(one, sinusoids.unsqueeze(-3), c.rotary.pairing)
+    return _qk_norm(one, gain, c.qk_norm, c.eps) if c.qk_norm_last else one
 
 
 def _temperature(
@@ -92,11 +129,11 @@ def _temperature(
     return (1 + slope * steps.log1p())[..., None, :, None].to(x.dtype)
 
 
-def _qk_norm(x: Tensor, gain: Tensor | None, c: LayerConfiguration) -> Tensor:
+def _qk_norm(x: Tensor, gain: Tensor | None, kind: str, eps: float) -> Tensor:
     """Apply the RMSNorm of queries or keys, with its gain (H or 1, d_k) if there is one."""
-    if c.qk_norm == "none":
+    if kind == "none":
         return x
-    axes = NORMED_AXES[c.qk_norm]
+    axes = NORMED_AXES[kind]
     n = max(math.prod(x.shape[axis] for axis in axes), 1)
-    y = x / ((x * x).sum(dim=axes, keepdim=True) / n + c.eps).sqrt()
+    y = x / ((x * x).sum(dim=axes, keepdim=True) / n + eps).sqrt()
     return y if gain is None else y * gain.unsqueeze(-2)

@@ -24,7 +24,7 @@ def feed_forward(
     if p.w_gate is None:
         hidden = active(linear(x, p.w_in, p.b_in))
     else:
-        hidden, gates = linears(x, (p.w_in, p.w_gate), (p.b_in, None))
+        hidden, gates = linears(x, (p.w_in, p.w_gate), (p.b_in, p.b_gate))
         hidden = active(gates) * hidden
     y = linear(hidden, p.w_out, p.b_out)
     return y if x.dtype == dtype else y.to(dtype)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from tformer.configuration import Configuration
+from tformer.fast import activations
 from tformer.fast._kernels import widened
 from tformer.fast.blocks import NORMS
 from tformer.fast.checks import require_values
@@ -15,23 +16,27 @@ from tformer.fast.experts import mixture_of_experts, top_k_routing
 from tformer.fast.extended_attention import cached_attention
 from tformer.fast.feed_forward import feed_forward
 from tformer.fast.latents import cached_latent_attention
+from tformer.fast.shared_attention import cached_shared_attention, lent
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.layer_configuration import LayerConfiguration, require_layer
+from tformer.layer_configuration import LayerConfiguration, require_borrowed, require_layer
 from tformer.layers import LayerCache, LayerParameters
-from tformer.parameters import NormParameters
+from tformer.parameters import KVCache, NormParameters
 
 __all__ = ["layer", "layer_vjp"]
 
 MIXERS: dict[str, Callable[..., Any]] = {
-    "attention": lambda x, p, c, cache, mask, valid, at: cached_attention(
+    "attention": lambda x, p, c, cache, mask, valid, at, kv: cached_attention(
         x, p, c, cache, mask, at, True
     ),
-    "latent": lambda x, p, c, cache, mask, valid, at: cached_latent_attention(
+    "shared": lambda x, p, c, cache, mask, valid, at, kv: cached_shared_attention(
+        x, p, c, cache, mask, at, kv
+    ),
+    "latent": lambda x, p, c, cache, mask, valid, at, kv: cached_latent_attention(
         x, p, c, cache, mask, at, True
     ),
-    "delta": lambda x, p, c, cache, mask, valid, at: cached_delta_net(x, p, c, cache, valid),
-    "convolution": lambda x, p, c, cache, mask, valid, at: cached_gated_convolution(
+    "delta": lambda x, p, c, cache, mask, valid, at, kv: cached_delta_net(x, p, c, cache, valid),
+    "convolution": lambda x, p, c, cache, mask, valid, at, kv: cached_gated_convolution(
         x, p, cache, valid
     ),
 }
@@ -46,13 +51,17 @@ def layer(
     mask: Tensor | None = None,
     valid: Tensor | None = None,
     positions: Tensor | None = None,
+    kv: KVCache | None = None,
+    per_layer: Tensor | None = None,
 ) -> Tensor:
     """On a CPU half precision is widened to float32."""
     if parameters.experts is not None:
         require_values("layer", "x", x)
+    require_borrowed("layer", x, kv)
     dtype = x.dtype
-    x, p = widened(x, parameters)
-    return cached_layer(x, p, configuration, None, mask, valid, positions)[0].to(dtype)
+    x, p, kv, per_layer = widened(x, parameters, kv, per_layer)
+    options = (mask, valid, positions, 0, kv, per_layer)
+    return cached_layer(x, p, configuration, None, *options)[0].to(dtype)
 
 
 @twin
@@ -64,15 +73,36 @@ def layer_vjp(
     mask: Tensor | None = None,
     valid: Tensor | None = None,
     positions: Tensor | None = None,
-) -> tuple[Tensor, LayerParameters]:
+    kv: KVCache | None = None,
+    per_layer: Tensor | None = None,
+) -> tuple[Tensor, LayerParameters, KVCache | None, Tensor | None]:
     """Computed by PyTorch's autograd from `layer`."""
     if parameters.experts is not None:
         require_values("layer_vjp", "x", x)
+    require_layer("layer_vjp", parameters, configuration, per_layer)
+    require_borrowed("layer_vjp", x, kv)
 
-    def forward(x: Tensor, p: LayerParameters) -> Tensor:
-        return layer(x, p, configuration, mask, valid, positions)
+    def forward(
+        x: Tensor, p: LayerParameters, kv: KVCache | None, per_layer: Tensor | None
+    ) -> Tensor:
+        return layer(x, p, configuration, mask, valid, positions, kv, per_layer)
 
-    return vjp(forward, (x, parameters), grad)
+    return vjp(forward, (x, parameters, kv, per_layer), grad)
+
+
+def lent_keys(
+    x: Tensor, p: LayerParameters, c: LayerConfiguration, positions: Tensor | None
+) -> KVCache:
+    """Return the keys and values of a layer, for the layers that borrow them."""
+    dtype = x.dtype
+    x, p = widened(x, p)
+    kv = lent(normed(x, p.mixer_norm, c), mixer_of(p)[1], c, positions)
+    return KVCache(kv.k.to(dtype), kv.v.to(dtype))
+
+
+def mixer_of(p: LayerParameters) -> tuple[str, Any]:
+    """Return the name and the parameters of the one mixer."""
+    return next((name, x) for name in MIXERS if (x := getattr(p, name)) is not None)
 
 
 def cached_layer(
@@ -84,21 +114,28 @@ def cached_layer(
     valid: Tensor | None,
     positions: Tensor | None,
     offset: int = 0,
+    kv: KVCache | None = None,
+    per_layer: Tensor | None = None,
 ) -> tuple[Tensor, LayerCache]:
     """Apply a layer to the tokens after those in the cache; also return the new cache.
 
-    `mask`, `valid` and `positions` are for all tokens, cached ones first.
+    `mask`, `valid`, `positions` and `kv` are for all tokens, cached ones first.
     """
     p, c = parameters, configuration
-    require_layer("layer", p, c)
-    name, mixer = next((name, one) for name in MIXERS if (one := getattr(p, name)) is not None)
+    require_layer("layer", p, c, per_layer)
+    name, mixer = mixer_of(p)
     seen = layer_mask(x, c, mask, valid, positions, offset)
     new = None if valid is None else valid[..., offset:]
     inputs = normed(x, p.mixer_norm, c)
-    y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions)
+    y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions, kv)
     x = x + normed(y, p.mixer_norm_after, c)
     answer = _feed(inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
-    return x if answer is None else x + normed(answer, p.feed_forward_norm_after, c), cache
+    if answer is not None:
+        x = x + normed(answer, p.feed_forward_norm_after, c)
+    if p.per_layer is not None:
+        gate = getattr(activations, c.activation)(x @ p.per_layer.w_gate)
+        x = x + normed((gate * per_layer) @ p.per_layer.w_out, p.per_layer_norm_after, c)
+    return x if p.scale is None else p.scale * x, cache
 
 
 def layer_mask(

@@ -3,16 +3,22 @@
 Each function takes NumPy arrays or tensors, and computes with the library of the parameters.
 """
 
-from dataclasses import replace
-from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from tformer import reference
 from tformer.layer_configuration import LayeredConfiguration
-from tformer.layers import LayerCache, LayeredParameters, LayerParameters
-from tformer.parameters import ModelParameters, tree_map
+from tformer.layers import LayerCache, LayeredParameters
+from tformer.models.layered_gradient import decoder_vjp
+from tformer.models.layered_parts import (
+    embedded,
+    in_turn,
+    library_of,
+    logits_of,
+    normed,
+    per_layer_embeddings,
+    states_of,
+)
+from tformer.parameters import KVCache
 
 __all__ = ["cached_layered_decoder", "layered_decoder", "layered_decoder_vjp"]
 
@@ -50,7 +56,7 @@ def layered_decoder(
     ------
     ValueError
         If a token id is out of range, there is not one configuration for each layer, a layer has
-        not exactly one mixer, or experts have no routing.
+        not exactly one mixer, experts have no routing, or a loop has no start.
     ShapeError
         If shapes do not fit.
 
@@ -58,11 +64,19 @@ def layered_decoder(
     -----
     Equation eq-layered-decoder.
     """
-    library = _library(parameters)
-    x = _embedded("layered_decoder", tokens, parameters, configuration, library)
-    for one, choices in zip(parameters.layers, configuration.layers, strict=True):
-        x = library.layer(x, one, choices, mask, valid, positions)
-    return _logits(x, parameters, configuration, library)
+    p, c, library = parameters, configuration, library_of(parameters)
+    x = embedded("layered_decoder", tokens, p, c, library)
+    own, states = per_layer_embeddings(tokens, x, p, c, library), states_of(x, p)
+    for layers, state in c.stacks:
+        x, lent = sum(states), dict[int | None, KVCache]()
+        for i in layers:
+            one, choices = p.layers[i], c.layers[i]
+            if i in c.lenders:
+                lent[i] = library.layers.lent_keys(x, one, choices, positions)
+            given = lent.get(choices.kv_layer), own[i]
+            x = library.layer(x, one, choices, mask, valid, positions, *given)
+        states[state] = normed(x, p, c, library)
+    return logits_of(states[0], p, c, library)
 
 
 def cached_layered_decoder(
@@ -83,7 +97,8 @@ def cached_layered_decoder(
     parameters : LayeredParameters
     configuration : LayeredConfiguration
     caches : tuple of caches, optional
-        One for each layer, of S earlier tokens, as the call before returned them.
+        One for each layer, in a loop one for each time it is applied, of S earlier tokens, as the
+        call before returned them.
     mask, valid, positions : arrays, optional
         As in `layered_decoder`, for all S + T tokens, cached ones first.
 
@@ -97,29 +112,28 @@ def cached_layered_decoder(
     Raises
     ------
     ValueError, ShapeError
-        As `layered_decoder`; and if caches is not one for each layer.
+        As `layered_decoder`; and if there are more or fewer caches.
 
     Notes
     -----
     Keys and values of all tokens are kept, also those that a window hides.
     """
-    library, found = _library(parameters), list[LayerCache]()
-    x = _embedded("cached_layered_decoder", tokens, parameters, configuration, library)
-    n_layers = len(parameters.layers)
-    if caches is not None and len(caches) != n_layers:
-        raise ValueError(
-            f"cached_layered_decoder: caches must have one for each of {n_layers} layers; "
-            f"got {len(caches)}"
-        )
+    p, c, library = parameters, configuration, library_of(parameters)
+    x = embedded("cached_layered_decoder", tokens, p, c, library)
+    earlier = in_turn(caches, c)
     offset = max((getattr(one, "length", 0) for one in caches or ()), default=0)
-    for one, choices, cache in zip(
-        parameters.layers, configuration.layers, caches or [None] * n_layers, strict=True
-    ):
-        x, cache = library.layers.cached_layer(
-            x, one, choices, cache, mask, valid, positions, offset
-        )
-        found.append(cache)
-    return _logits(x, parameters, configuration, library), tuple(found)
+    own, states = per_layer_embeddings(tokens, x, p, c, library), states_of(x, p)
+    found = list[LayerCache]()
+    for layers, state in c.stacks:
+        x, made = sum(states), dict[int | None, LayerCache]()
+        for i in layers:
+            given = mask, valid, positions, offset, made.get(c.layers[i].kv_layer), own[i]
+            x, made[i] = library.layers.cached_layer(
+                x, p.layers[i], c.layers[i], next(earlier), *given
+            )
+        states[state] = normed(x, p, c, library)
+        found += made.values()
+    return logits_of(states[0], p, c, library), tuple(found)
 
 
 def layered_decoder_vjp(
@@ -151,66 +165,8 @@ def layered_decoder_vjp(
         As `layered_decoder`.
     """
     p, c, options = parameters, configuration, (mask, valid, positions)
-    if _library(p) is not reference:
+    if library_of(p) is not reference:
         from tformer.fast.vjp import vjp
 
         return vjp(lambda p: layered_decoder(tokens, p, c, *options), (p,), grad)[0]
-    hidden = [_embedded("layered_decoder_vjp", tokens, p, c, reference)]
-    for one, choices in zip(p.layers, c.layers, strict=True):
-        hidden.append(reference.layer(hidden[-1], one, choices, *options))
-    last = hidden.pop()
-    normed = _normed(last, p, c, reference)
-    raw = c.logit_scale * reference.unembed(normed, _around(p))
-    if c.logit_cap is not None:
-        grad = reference.soft_cap_vjp(raw, c.logit_cap, grad)
-    dnormed, douter = reference.unembed_vjp(normed, _around(p), c.logit_scale * grad)
-    dnorm = None
-    if p.norm is not None:
-        vjps = {"rms": reference.rms_norm_vjp, "layer": reference.layer_norm_vjp}
-        dnormed, dnorm = vjps[c.norm](last, p.norm, dnormed, c.eps)
-    dlayers = list[LayerParameters]()
-    for one, choices in zip(reversed(p.layers), reversed(c.layers), strict=True):
-        dnormed, dlayer = reference.layer_vjp(hidden.pop(), one, choices, dnormed, *options)
-        dlayers.insert(0, dlayer)
-    dembedding = reference.embedding_vjp(tokens, p.embedding, c.embedding_scale * dnormed)
-    grads = replace(tree_map(np.zeros_like, p), layers=tuple(dlayers), norm=dnorm)
-    return replace(grads, embedding=dembedding + douter.embedding, unembedding=douter.unembedding)
-
-
-def _library(parameters: LayeredParameters) -> ModuleType:
-    """The library of the parameters: `reference` for NumPy arrays, `fast` for tensors."""
-    if isinstance(parameters.embedding, np.ndarray):
-        return reference
-    from tformer import fast
-
-    return fast
-
-
-def _around(p: LayeredParameters) -> ModelParameters:
-    """What stands around the layers, in the form of chapter 10."""
-    return ModelParameters(p.embedding, (), None, None, None, p.unembedding)
-
-
-def _embedded(
-    where: str,
-    tokens: Any,
-    p: LayeredParameters,
-    c: LayeredConfiguration,
-    library: ModuleType,
-) -> Any:
-    if len(p.layers) != len(c.layers):
-        raise ValueError(
-            f"{where}: there must be one configuration for each of {len(p.layers)} layers; "
-            f"got {len(c.layers)}"
-        )
-    return c.embedding_scale * library.embedding(tokens, p.embedding)
-
-
-def _normed(x: Any, p: LayeredParameters, c: LayeredConfiguration, library: ModuleType) -> Any:
-    norm = {"rms": library.rms_norm, "layer": library.layer_norm}[c.norm]
-    return x if p.norm is None else norm(x, p.norm, c.eps)
-
-
-def _logits(x: Any, p: LayeredParameters, c: LayeredConfiguration, library: ModuleType) -> Any:
-    logits = c.logit_scale * library.unembed(_normed(x, p, c, library), _around(p))
-    return logits if c.logit_cap is None else library.soft_cap(logits, c.logit_cap)
+    return decoder_vjp(tokens, p, c, grad, options)

@@ -24,6 +24,7 @@ __all__ = ["extended_attention", "extended_attention_vjp"]
 
 NORMED_AXES = {"head": (-1,), "projection": (-3, -1)}
 """The axes of queries (..., H, T, d_k) whose mean square QK-norm takes."""
+V_NORMS = {True: "head", False: "none"}
 
 
 @equation
@@ -114,14 +115,14 @@ def extended_attention_vjp(
     """
     p, c = parameters, configuration
     q, k, v = project(x, p.heads)
-    ready_q, ready_k, ready_v = _prepared(x, (q, k, v), p, c, positions, 0)
+    ready_q, ready_k, ready_v = prepared(x, (q, k, v), p, c, positions, 0)
     options = (p.sinks, mask, c.scale, c.cap, causal)
     y = sink_attention(ready_q, ready_k, ready_v, *options)
     logits = None if p.w_gate is None else _gate_logits(x, p)
     gate = 1.0 if logits is None else expit(logits)
     dgated, dmerge = merge_vjp(y * gate, p.heads, grad)
     *dready, dsinks = sink_attention_vjp(ready_q, ready_k, ready_v, dgated * gate, *options)
-    dq, dk, dv, dq_gain, dk_gain = _prepared_vjp(x, q, k, dready, p, c, positions)
+    dq, dk, dv, dq_gain, dk_gain = prepared_vjp(x, (q, k, v), dready, p, c, positions)
     dx, dproject, _ = project_vjp(x, p.heads, dq, dk, dv)
     dw_gate = None
     if logits is not None:
@@ -143,7 +144,7 @@ def cached_attention(
 ) -> tuple[np.ndarray, KVCache]:
     """Attend to the cached tokens and the new ones; also return the extended KV cache."""
     p, c, offset = parameters, configuration, 0 if cache is None else cache.length
-    q, k, v = _prepared(x, project(x, p.heads), p, c, positions, offset)
+    q, k, v = prepared(x, project(x, p.heads), p, c, positions, offset)
     cache = extend_cache(cache, k, v)
     y = sink_attention(q, cache.k, cache.v, p.sinks, mask, c.scale, c.cap, causal, offset)
     if p.w_gate is not None:
@@ -155,7 +156,7 @@ def _gate_logits(x: np.ndarray, p: AttentionParameters) -> np.ndarray:
     return x[..., np.newaxis, :, :] @ p.w_gate
 
 
-def _prepared(
+def prepared(
     x: np.ndarray,
     qkv: tuple[np.ndarray, np.ndarray, np.ndarray],
     p: AttentionParameters,
@@ -165,56 +166,79 @@ def _prepared(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return queries, keys and values as attention takes them: normalised, rotated, scaled."""
     q, k, v = qkv
-    if not c.qk_norm_last:
-        q, k = _qk_norm(q, p.q_gain, c), _qk_norm(k, p.k_gain, c)
-    if (sinusoids := _sinusoids(x, p, c, positions, offset)) is not None:
-        q, k = (rotate_some(one, sinusoids, c.rotary.pairing) for one in (q, k))  # type: ignore[union-attr]
-    if c.qk_norm_last:
-        q, k = _qk_norm(q, p.q_gain, c), _qk_norm(k, p.k_gain, c)
-    return q * _temperature(x, c, positions, offset), k, c.value_scale * v
+    q, k = (
+        turned(x, q, p.q_gain, c, positions, offset),
+        turned(x, k, p.k_gain, c, positions, offset),
+    )
+    v = _qk_norm(v, None, V_NORMS[c.v_norm], c.eps)
+    return q * temperature(x, c, positions, offset), k, c.value_scale * v
 
 
-def _prepared_vjp(
+def prepared_vjp(
     x: np.ndarray,
-    q: np.ndarray,
-    k: np.ndarray,
+    qkv: tuple[np.ndarray, np.ndarray, np.ndarray],
     dready: list[np.ndarray],
     p: AttentionParameters,
     c: LayerConfiguration,
     positions: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Return the gradients of q, k, v and of the gains, for `_prepared`."""
-    sinusoids = _sinusoids(x, p, c, positions, 0)
-    found = []
-    for one, gain, done, factor in (
-        (q, p.q_gain, dready[0], _temperature(x, c, positions, 0)),
-        (k, p.k_gain, dready[1], 1.0),
-    ):
-        done, dgain = done * factor, None
-        if c.qk_norm_last:
-            rotated = one if sinusoids is None else rotate_some(one, sinusoids, c.rotary.pairing)  # type: ignore[union-attr]
-            done, dgain = _qk_norm_vjp(rotated, gain, c, done)
-        if sinusoids is not None:
-            done = rotate_some_vjp(done, sinusoids, c.rotary.pairing)  # type: ignore[union-attr]
-        if not c.qk_norm_last:
-            done, dgain = _qk_norm_vjp(one, gain, c, done)
-        found.append((done, dgain))
-    (dq, dq_gain), (dk, dk_gain) = found
-    return dq, dk, c.value_scale * dready[2], dq_gain, dk_gain
+    """Return the gradients of q, k, v and of the gains, for `prepared`."""
+    (q, k, v), (dq, dk, dv) = qkv, dready
+    dq = dq * temperature(x, c, positions, 0)
+    dq, dq_gain = turned_vjp(x, q, p.q_gain, c, positions, dq)
+    dk, dk_gain = turned_vjp(x, k, p.k_gain, c, positions, dk)
+    dv, _ = _qk_norm_vjp(v, None, V_NORMS[c.v_norm], c.eps, c.value_scale * dv)
+    return dq, dk, dv, dq_gain, dk_gain
+
+
+def turned(
+    x: np.ndarray,
+    one: np.ndarray,
+    gain: np.ndarray | None,
+    c: LayerConfiguration,
+    positions: np.ndarray | None,
+    offset: int,
+) -> np.ndarray:
+    """Return the queries or the keys (..., T, d_k) of the tokens x, normalised and rotated."""
+    if not c.qk_norm_last:
+        one = _qk_norm(one, gain, c.qk_norm, c.eps)
+    if (sinusoids := _sinusoids(x, one, c, positions, offset)) is not None:
+        one = rotate_some(one, sinusoids, c.rotary.pairing)  # type: ignore[union-attr]
+    return _qk_norm(one, gain, c.qk_norm, c.eps) if c.qk_norm_last else one
+
+
+def turned_vjp(
+    x: np.ndarray,
+    one: np.ndarray,
+    gain: np.ndarray | None,
+    c: LayerConfiguration,
+    positions: np.ndarray | None,
+    grad: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the gradients of the queries or the keys and of their gain, for `turned`."""
+    sinusoids, dgain = _sinusoids(x, one, c, positions, 0), None
+    if c.qk_norm_last:
+        rotated = one if sinusoids is None else rotate_some(one, sinusoids, c.rotary.pairing)  # type: ignore[union-attr]
+        grad, dgain = _qk_norm_vjp(rotated, gain, c.qk_norm, c.eps, grad)
+    if sinusoids is not None:
+        grad = rotate_some_vjp(grad, sinusoids, c.rotary.pairing)  # type: ignore[union-attr]
+    if c.qk_norm_last:
+        return grad, dgain
+    return _qk_norm_vjp(one, gain, c.qk_norm, c.eps, grad)
 
 
 def _sinusoids(
     x: np.ndarray,
-    p: AttentionParameters,
+    one: np.ndarray,
     c: LayerConfiguration,
     positions: np.ndarray | None,
     offset: int,
 ) -> np.ndarray | None:
-    found = rotary_sinusoids(x, p.heads.w_q.shape[-1], c, positions, offset)
+    found = rotary_sinusoids(x, one.shape[-1], c, positions, offset)
     return None if found is None else found[..., np.newaxis, :, :]
 
 
-def _temperature(
+def temperature(
     x: np.ndarray, c: LayerConfiguration, positions: np.ndarray | None, offset: int
 ) -> np.ndarray | float:
     """Return what multiplies the query of each token, as (..., 1, T, 1)."""
@@ -226,30 +250,29 @@ def _temperature(
     return factors[..., np.newaxis, :, np.newaxis].astype(x.dtype)
 
 
-def _qk_norm(x: np.ndarray, gain: np.ndarray | None, c: LayerConfiguration) -> np.ndarray:
+def _qk_norm(x: np.ndarray, gain: np.ndarray | None, kind: str, eps: float) -> np.ndarray:
     """Apply the RMSNorm of queries or keys, with its gain (H or 1, d_k) if there is one."""
-    if c.qk_norm == "none":
+    if kind == "none":
         return x
-    y, _ = _over_size(x, c)
+    y, _ = _over_size(x, kind, eps)
     return y if gain is None else y * gain[:, np.newaxis, :]
 
 
 def _qk_norm_vjp(
-    x: np.ndarray, gain: np.ndarray | None, c: LayerConfiguration, grad: np.ndarray
+    x: np.ndarray, gain: np.ndarray | None, kind: str, eps: float, grad: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Compute the vector-Jacobian product of `_qk_norm`: gradients of x and of the gain."""
-    if c.qk_norm == "none":
+    if kind == "none":
         return grad, None if gain is None else np.zeros_like(gain)
-    y, size = _over_size(x, c)
+    y, size = _over_size(x, kind, eps)
     dgain = None if gain is None else sum_to(gain, (grad * y).sum(axis=-2))
     dy = grad if gain is None else grad * gain[:, np.newaxis, :]
-    axes = NORMED_AXES[c.qk_norm]
-    return (dy - y * _mean(dy * y, axes)) / size, dgain
+    return (dy - y * _mean(dy * y, NORMED_AXES[kind])) / size, dgain
 
 
-def _over_size(x: np.ndarray, c: LayerConfiguration) -> tuple[np.ndarray, np.ndarray]:
+def _over_size(x: np.ndarray, kind: str, eps: float) -> tuple[np.ndarray, np.ndarray]:
     """Return queries or keys divided by their root mean square, and that."""
-    size = np.sqrt(_mean(x * x, NORMED_AXES[c.qk_norm]) + c.eps)
+    size = np.sqrt(_mean(x * x, NORMED_AXES[kind]) + eps)
     return x / size, size
 
 

@@ -26,7 +26,7 @@ def feed_forward(
     x : (..., d_model) array
         Hidden states.
     parameters : FeedForwardParameters
-        With w_gate, the activation is applied to x W_gate and multiplies x W_in + b_in.
+        With w_gate, the activation of x W_gate + b_gate multiplies x W_in + b_in.
     configuration : Configuration
         Its activation.
 
@@ -40,7 +40,7 @@ def feed_forward(
     """
     p, active = parameters, getattr(activations, configuration.activation)
     inner = _linear(x, p.w_in, p.b_in)
-    gate = None if p.w_gate is None else x @ p.w_gate
+    gate = None if p.w_gate is None else _linear(x, p.w_gate, p.b_gate)
     hidden = active(inner) if gate is None else active(gate) * inner
     return _linear(hidden, p.w_out, p.b_out)
 
@@ -59,7 +59,7 @@ def feed_forward_vjp(
     x : (..., d_model) array
         Hidden states.
     parameters : FeedForwardParameters
-        With w_gate, the activation is applied to x W_gate and multiplies x W_in + b_in.
+        With w_gate, the activation of x W_gate + b_gate multiplies x W_in + b_in.
     configuration : Configuration
         Its activation.
     grad : (..., d_model) array
@@ -77,15 +77,18 @@ def feed_forward_vjp(
     """
     p, active = parameters, getattr(activations, configuration.activation)
     active_vjp = getattr(activations, f"{configuration.activation}_vjp")
-    inner, gate = _linear(x, p.w_in, p.b_in), None if p.w_gate is None else x @ p.w_gate
+    inner = _linear(x, p.w_in, p.b_in)
+    gate = None if p.w_gate is None else _linear(x, p.w_gate, p.b_gate)
     hidden = active(inner) if gate is None else active(gate) * inner
     dhidden, dw_out, db_out = linear_vjp(hidden, p.w_out, p.b_out, grad)
     dinner = active_vjp(inner, dhidden) if gate is None else dhidden * active(gate)
     dx, dw_in, db_in = linear_vjp(x, p.w_in, p.b_in, dinner)
     if gate is None:
-        return dx, FeedForwardParameters(dw_in, dw_out, db_in, db_out)
-    dx_gate, dw_gate, _ = linear_vjp(x, p.w_gate, None, active_vjp(gate, dhidden * inner))
-    return dx + dx_gate, FeedForwardParameters(dw_in, dw_out, db_in, db_out, dw_gate)
+        db_gate = None if p.b_gate is None else np.zeros_like(p.b_gate)
+        return dx, FeedForwardParameters(dw_in, dw_out, db_in, db_out, None, db_gate)
+    dgate = active_vjp(gate, dhidden * inner)
+    dx_gate, dw_gate, db_gate = linear_vjp(x, p.w_gate, p.b_gate, dgate)
+    return dx + dx_gate, FeedForwardParameters(dw_in, dw_out, db_in, db_out, dw_gate, db_gate)
 
 
 @equation

@@ -1,16 +1,15 @@
 """A layer of a released model: a mixer and a feed-forward part, with their norms (chapter 22)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from tformer.configuration import Configuration
-from tformer.layer_configuration import LayerConfiguration, require_layer
-from tformer.layers import LayerCache, LayerParameters
-from tformer.parameters import NormParameters, tree_map
-from tformer.reference.activations import sigmoid_vjp
+from tformer.layer_configuration import LayerConfiguration, require_borrowed, require_layer
+from tformer.layers import LayerCache, LayerParameters, PerLayerParameters
+from tformer.parameters import KVCache, NormParameters, tree_map
+from tformer.reference import activations
 from tformer.reference.attention import sum_to
 from tformer.reference.blocks import NORMS
 from tformer.reference.delta_net import (
@@ -20,15 +19,16 @@ from tformer.reference.delta_net import (
     gated_convolution_vjp,
 )
 from tformer.reference.equation import equation
-from tformer.reference.experts import (
-    mixture_of_experts,
-    mixture_of_experts_vjp,
-    top_k_routing,
-    top_k_routing_vjp,
-)
 from tformer.reference.extended_attention import cached_attention, extended_attention_vjp
-from tformer.reference.feed_forward import feed_forward, feed_forward_vjp, linear_vjp
+from tformer.reference.feed_forward import linear_vjp
+from tformer.reference.feeds import feed, feed_vjp
 from tformer.reference.latents import cached_latent_attention, latent_attention_vjp
+from tformer.reference.shared_attention import (
+    cached_shared_attention,
+    lent,
+    lent_vjp,
+    shared_attention_vjp,
+)
 
 __all__ = ["layer", "layer_vjp"]
 
@@ -43,6 +43,8 @@ def layer(
     mask: np.ndarray | None = None,
     valid: np.ndarray | None = None,
     positions: np.ndarray | None = None,
+    kv: KVCache | None = None,
+    per_layer: np.ndarray | None = None,
 ) -> np.ndarray:
     """Apply one layer of a released model to the residual stream; it is causal.
 
@@ -59,6 +61,10 @@ def layer(
         False at left padding, which no token attends to and no state takes in.
     positions : (..., T) integer array, optional
         Position of each token; 0, 1, 2, … if omitted.
+    kv : KVCache, optional
+        Keys and values of an earlier layer for the same tokens, where this one borrows them.
+    per_layer : (..., T, d_c) array, optional
+        The layer's own embedding of each token, where it has parameters.per_layer.
 
     Returns
     -------
@@ -67,15 +73,19 @@ def layer(
 
     Raises
     ------
+    ShapeError
+        If kv has not one key for each token.
     ValueError
-        If there is not exactly one mixer, or experts have no routing.
+        If there is not exactly one mixer, experts have no routing, or kv or per_layer is missing.
 
     Notes
     -----
     Equation eq-layer; [xiong2020] for norms before, [olmo2024] for norms behind, [zhang2019] for
     both norms by root mean squares; [wang2021] for parallel layers.
     """
-    return cached_layer(x, parameters, configuration, None, mask, valid, positions)[0]
+    require_borrowed("layer", x, kv)
+    options = (mask, valid, positions, 0, kv, per_layer)
+    return cached_layer(x, parameters, configuration, None, *options)[0]
 
 
 @equation
@@ -87,7 +97,9 @@ def layer_vjp(
     mask: np.ndarray | None = None,
     valid: np.ndarray | None = None,
     positions: np.ndarray | None = None,
-) -> tuple[np.ndarray, LayerParameters]:
+    kv: KVCache | None = None,
+    per_layer: np.ndarray | None = None,
+) -> tuple[np.ndarray, LayerParameters, KVCache | None, np.ndarray | None]:
     """Compute the vector-Jacobian product of `layer`: gradients with respect to its arguments.
 
     Parameters
@@ -104,16 +116,24 @@ def layer_vjp(
         False at left padding, which no token attends to and no state takes in.
     positions : (..., T) integer array, optional
         Position of each token; 0, 1, 2, … if omitted.
+    kv : KVCache, optional
+        Keys and values of an earlier layer for the same tokens, where this one borrows them.
+    per_layer : (..., T, d_c) array, optional
+        The layer's own embedding of each token, where it has parameters.per_layer.
 
     Returns
     -------
     dx : (..., T, d_model) array
         Each gradient has the shape of its argument: broadcast axes are summed over.
     dparameters : LayerParameters
+    dkv : KVCache, optional
+        Zeros where keys and values are not borrowed.
+    dper_layer : (..., T, d_c) array, optional
+        Zeros where the layer has no parameters.per_layer.
 
     Raises
     ------
-    ValueError
+    ShapeError, ValueError
         As `layer`.
 
     Notes
@@ -121,24 +141,35 @@ def layer_vjp(
     Equation eq-layer-vjp; the derivatives of [xiong2020].
     """
     p, c = parameters, configuration
-    require_layer("layer_vjp", p, c)
+    require_layer("layer_vjp", p, c, per_layer)
+    require_borrowed("layer_vjp", x, kv)
     name, mixer = mixer_of(p)
     options = (layer_mask(x, c, mask, valid, positions, 0), valid, positions)
     inputs = normed(x, p.mixer_norm, c)
-    mixed = MIXERS[name](inputs, mixer, c, None, *options)[0]
+    mixed = MIXERS[name](inputs, mixer, c, None, *options, kv)[0]
     between = x + normed(mixed, p.mixer_norm_after, c)
     fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, between.shape))
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
+    grad, dper_layer = _ended_vjp(_added(between, fed, p, c), p, c, per_layer, grad, grads)
     dfed, dbetween = _added_vjp(fed, p, c, grad, grads), sum_to(between, grad)
     if not c.parallel:
         dnormed, grads["feed_forward_norm"] = _norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
     dmixed, grads["mixer_norm_after"] = _norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
-    dinputs, grads[name] = _mixer_vjp(name, inputs, mixer, c, dmixed, *options)
+    dinputs, grads[name], dkv = _mixer_vjp(name, inputs, mixer, c, dmixed, *options, kv)
+    dkv = tree_map(np.zeros_like, kv) if dkv is None else dkv
     dinputs = dinputs + dfed if c.parallel else dinputs
     dx, grads["mixer_norm"] = _norm_vjp(x, p.mixer_norm, c, dinputs)
-    return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads)
+    return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads), dkv, dper_layer
+
+
+def _added(
+    between: np.ndarray, fed: np.ndarray, p: LayerParameters, c: LayerConfiguration
+) -> np.ndarray:
+    """Add to the residual stream what the feed-forward part answers to `fed`."""
+    answer = feed(fed, p, c)
+    return between if answer is None else between + normed(answer, p.feed_forward_norm_after, c)
 
 
 def _added_vjp(
@@ -149,11 +180,11 @@ def _added_vjp(
     grads: dict[str, Any],
 ) -> np.ndarray:
     """Return the gradient of what the feed-forward part reads; keep those of its parameters."""
-    answer = _feed(fed, p, c)
+    answer = feed(fed, p, c)
     if answer is None:
         return np.zeros_like(fed)
     danswer, dnorm = _norm_vjp(answer, p.feed_forward_norm_after, c, grad)
-    dfed, others = _feed_vjp(fed, p, c, danswer)
+    dfed, others = feed_vjp(fed, p, c, danswer)
     grads |= others | {"feed_forward_norm_after": dnorm}
     return dfed
 
@@ -167,21 +198,23 @@ def cached_layer(
     valid: Table,
     positions: Table,
     offset: int = 0,
+    kv: KVCache | None = None,
+    per_layer: Table = None,
 ) -> tuple[np.ndarray, LayerCache]:
     """Apply a layer to the tokens after those in the cache; also return the new cache.
 
-    `mask`, `valid` and `positions` are for all tokens, cached ones first.
+    `mask`, `valid`, `positions` and `kv` are for all tokens, cached ones first.
     """
     p, c = parameters, configuration
-    require_layer("layer", p, c)
+    require_layer("layer", p, c, per_layer)
     name, mixer = mixer_of(p)
     seen = layer_mask(x, c, mask, valid, positions, offset)
     new = None if valid is None else valid[..., offset:]
     inputs = normed(x, p.mixer_norm, c)
-    y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions)
+    y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions, kv)
     x = x + normed(y, p.mixer_norm_after, c)
-    answer = _feed(inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
-    return x if answer is None else x + normed(answer, p.feed_forward_norm_after, c), cache
+    x = _added(x, inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
+    return _ended(x, p, c, per_layer), cache
 
 
 def mixer_of(p: LayerParameters) -> tuple[str, Any]:
@@ -190,14 +223,17 @@ def mixer_of(p: LayerParameters) -> tuple[str, Any]:
 
 
 MIXERS: dict[str, Callable[..., Any]] = {
-    "attention": lambda x, p, c, cache, mask, valid, at: cached_attention(
+    "attention": lambda x, p, c, cache, mask, valid, at, kv: cached_attention(
         x, p, c, cache, mask, at, True
     ),
-    "latent": lambda x, p, c, cache, mask, valid, at: cached_latent_attention(
+    "shared": lambda x, p, c, cache, mask, valid, at, kv: cached_shared_attention(
+        x, p, c, cache, mask, at, kv
+    ),
+    "latent": lambda x, p, c, cache, mask, valid, at, kv: cached_latent_attention(
         x, p, c, cache, mask, at, True
     ),
-    "delta": lambda x, p, c, cache, mask, valid, at: cached_delta_net(x, p, c, cache, valid),
-    "convolution": lambda x, p, c, cache, mask, valid, at: cached_gated_convolution(
+    "delta": lambda x, p, c, cache, mask, valid, at, kv: cached_delta_net(x, p, c, cache, valid),
+    "convolution": lambda x, p, c, cache, mask, valid, at, kv: cached_gated_convolution(
         x, p, cache, valid
     ),
 }
@@ -213,14 +249,70 @@ def _mixer_vjp(
     mask: Table,
     valid: Table,
     positions: Table,
-) -> tuple[np.ndarray, Any]:
+    kv: KVCache | None,
+) -> tuple[np.ndarray, Any, KVCache | None]:
     if name == "attention":
-        return extended_attention_vjp(x, p, c, grad, mask, positions, True)
+        return *extended_attention_vjp(x, p, c, grad, mask, positions, True), None
+    if name == "shared":
+        return shared_attention_vjp(x, p, c, grad, mask, positions, kv)
     if name == "latent":
-        return latent_attention_vjp(x, p, c, grad, mask, positions, True)
+        return *latent_attention_vjp(x, p, c, grad, mask, positions, True), None
     if name == "delta":
-        return delta_net_vjp(x, p, c, grad, valid)
-    return gated_convolution_vjp(x, p, grad, valid)
+        return *delta_net_vjp(x, p, c, grad, valid), None
+    return *gated_convolution_vjp(x, p, grad, valid), None
+
+
+def lent_keys(
+    x: np.ndarray, p: LayerParameters, c: LayerConfiguration, positions: Table
+) -> KVCache:
+    """Return the keys and values of a layer, for the layers that borrow them."""
+    return lent(normed(x, p.mixer_norm, c), mixer_of(p)[1], c, positions)
+
+
+def lent_keys_vjp(
+    x: np.ndarray, p: LayerParameters, c: LayerConfiguration, grad: KVCache, positions: Table
+) -> tuple[np.ndarray, LayerParameters]:
+    """Return the gradients of x and of the parameters, for `lent_keys`."""
+    name, mixer = mixer_of(p)
+    dinputs, dmixer = lent_vjp(normed(x, p.mixer_norm, c), mixer, c, grad, positions)
+    dx, dnorm = _norm_vjp(x, p.mixer_norm, c, dinputs)
+    zeros: dict[str, Any] = tree_map(np.zeros_like, vars(p))
+    return sum_to(x, dx), LayerParameters(**zeros | {name: dmixer, "mixer_norm": dnorm})
+
+
+def _ended(
+    x: np.ndarray, p: LayerParameters, c: LayerConfiguration, per_layer: Table
+) -> np.ndarray:
+    """Add the layer's own embedding of each token, gated, and scale; both where there is any."""
+    if p.per_layer is not None:
+        gate = getattr(activations, c.activation)(x @ p.per_layer.w_gate)
+        x = x + normed((gate * per_layer) @ p.per_layer.w_out, p.per_layer_norm_after, c)
+    return x if p.scale is None else p.scale * x
+
+
+def _ended_vjp(
+    x: np.ndarray,
+    p: LayerParameters,
+    c: LayerConfiguration,
+    per_layer: Table,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> tuple[np.ndarray, Table]:
+    """Return the gradients of x and of `per_layer`, for `_ended`; keep those of its parameters."""
+    if p.scale is not None:
+        grads["scale"] = sum_to(p.scale, grad * _ended(x, replace(p, scale=None), c, per_layer))
+        grad = p.scale * grad
+    if p.per_layer is None or per_layer is None:
+        return grad, tree_map(np.zeros_like, per_layer)
+    logits = x @ p.per_layer.w_gate
+    gate = getattr(activations, c.activation)(logits)
+    y = (gate * per_layer) @ p.per_layer.w_out
+    dy, grads["per_layer_norm_after"] = _norm_vjp(y, p.per_layer_norm_after, c, grad)
+    dgated, dw_out, _ = linear_vjp(gate * per_layer, p.per_layer.w_out, None, dy)
+    dlogits = getattr(activations, f"{c.activation}_vjp")(logits, dgated * per_layer)
+    dx, dw_gate, _ = linear_vjp(x, p.per_layer.w_gate, None, dlogits)
+    grads["per_layer"] = PerLayerParameters(dw_gate, dw_out)
+    return grad + dx, sum_to(per_layer, dgated * gate)
 
 
 def layer_mask(
@@ -257,59 +349,3 @@ def _norm_vjp(
 ) -> tuple[np.ndarray, NormParameters | None]:
     """Compute the vector-Jacobian product of `normed`: gradients of x and of the norm."""
     return (sum_to(x, grad), None) if norm is None else NORMS[c.norm][1](x, norm, grad, c.eps)
-
-
-def _feed(x: np.ndarray, p: LayerParameters, c: LayerConfiguration) -> Table:
-    """Return what the feed-forward part adds: the dense part, the experts, or both."""
-    dense = None
-    if p.feed_forward is not None:
-        dense = feed_forward(x, p.feed_forward, Configuration(activation=c.activation))
-    if p.experts is None or c.routing is None:
-        return dense
-    weights = top_k_routing(_router_logits(x, p), c.routing, p.experts.choice_bias)
-    y = mixture_of_experts(x, p.experts, weights, c.activation, c.routing.weigh_input)
-    if dense is None:
-        return y
-    gate = p.experts.w_shared_gate
-    return y + (dense if gate is None else expit(x @ gate)[..., np.newaxis] * dense)
-
-
-def _router_logits(x: np.ndarray, p: LayerParameters) -> np.ndarray:
-    experts = p.experts
-    logits = x @ experts.w_router  # type: ignore[union-attr]
-    return logits if experts.b_router is None else logits + experts.b_router  # type: ignore[union-attr]
-
-
-def _feed_vjp(
-    x: np.ndarray, p: LayerParameters, c: LayerConfiguration, grad: np.ndarray
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the gradients of x, of the dense part and of the experts, for `_feed`."""
-    grads: dict[str, Any] = {"feed_forward": None, "experts": None}
-    dx, experts = np.zeros_like(x), p.experts
-    gate = None if experts is None else experts.w_shared_gate
-    dgate = None
-    if p.feed_forward is not None:
-        dense = Configuration(activation=c.activation)
-        ddense = grad
-        if gate is not None:
-            column = gate[:, np.newaxis]
-            ddense = expit(x @ column) * grad
-            product = (grad * feed_forward(x, p.feed_forward, dense)).sum(axis=-1, keepdims=True)
-            dx_gate, dcolumn, _ = linear_vjp(x, column, None, sigmoid_vjp(x @ column, product))
-            dx, dgate = dx + dx_gate, dcolumn[:, 0]
-        dx_dense, grads["feed_forward"] = feed_forward_vjp(x, p.feed_forward, dense, ddense)
-        dx = dx + dx_dense
-    elif gate is not None:
-        dgate = np.zeros_like(gate)
-    if experts is None or c.routing is None:
-        return dx, grads
-    logits = _router_logits(x, p)
-    weights = top_k_routing(logits, c.routing, experts.choice_bias)
-    options = (c.activation, c.routing.weigh_input)
-    dx_experts, dexperts, dweights = mixture_of_experts_vjp(x, experts, weights, grad, *options)
-    dlogits = top_k_routing_vjp(logits, c.routing, dweights, experts.choice_bias)
-    dx_router, dw_router, db_router = linear_vjp(x, experts.w_router, experts.b_router, dlogits)
-    grads["experts"] = type(dexperts)(
-        **vars(dexperts) | {"w_router": dw_router, "b_router": db_router, "w_shared_gate": dgate}
-    )
-    return dx + dx_experts + dx_router, grads

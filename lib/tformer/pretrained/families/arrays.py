@@ -17,6 +17,9 @@ from tformer.layers import (
     LatentAttentionParameters,
     LayeredParameters,
     LayerParameters,
+    PerLayerEmbeddings,
+    PerLayerParameters,
+    SharedAttentionParameters,
 )
 from tformer.parameters import FeedForwardParameters, HeadParameters, NormParameters
 from tformer.pretrained.errors import PretrainedError, format_error
@@ -34,19 +37,22 @@ OUTER = {
     "unembedding": "lm_head.weight",
 }
 IGNORED = re.compile(r".*rotary_emb\.inv_freq")
-LAYER = re.compile(r"model\.layers\.(\d+)\.(.+)")
+LAYER = re.compile(r"(\d+)\.(.+)")
 EXPERT = re.compile(r"(.*\.experts\.)(\d+)\.(.+)")
 CLASSES = {
     "attention.heads": HeadParameters,
+    "shared": SharedAttentionParameters,
     "latent": LatentAttentionParameters,
     "delta": DeltaNetParameters,
     "convolution": ConvolutionParameters,
     "feed_forward": FeedForwardParameters,
     "experts": ExpertParameters,
+    "per_layer": PerLayerParameters,
+    "per_layer_norm_after": NormParameters,
     **{f"{x}_norm{y}": NormParameters for x in ("mixer", "feed_forward") for y in ("", "_after")},
 }
 """The class of each part of a layer, but attention, which has a part inside."""
-MIXERS = {"attention", "latent", "delta", "convolution"}
+MIXERS = {"attention", "shared", "latent", "delta", "convolution"}
 HEADS, OUT, ROWS, MATRIX, VECTOR = "heads", "out", "rows", "matrix", "vector"
 WIDTHS, COUNTS = (("q", "d_k"), ("k", "d_k"), ("v", "d_v")), (("q", "F"), ("k", "F"), ("v", "L"))
 FORMS = {
@@ -55,6 +61,9 @@ FORMS = {
     "attention.heads.w_o": (OUT, "d_v"),
     **dict.fromkeys(("attention.q_gain", "attention.k_gain"), (ROWS, "d_k")),
     "attention.w_gate": (HEADS, "H"),
+    **dict.fromkeys(("shared.w_q", "shared.w_k"), (HEADS, "d_k")),
+    "shared.w_o": (OUT, "d_v"),
+    **dict.fromkeys(("shared.q_gain", "shared.k_gain"), (ROWS, "d_k")),
     "experts.w_shared_gate": (VECTOR, ""),
     **{f"latent.w_{x}": (HEADS, "H") for x in ("q", "q_shared", "k", "v")},
     "latent.w_o": (OUT, "H"),
@@ -80,15 +89,18 @@ def read_parameters(
         If an array is missing or unexpected, or its shape does not fit its sizes.
     """
     outer, layers = _sorted(where, state, family, len(layout.mixers))
-    found: dict[str, Any] = {ours: outer.pop(theirs, None) for ours, theirs in OUTER.items()}
-    for ours in ("embedding", "norm"):
-        if found[ours] is None and ours not in family.bare_norms:
-            raise format_error(where, OUTER[ours], "none", FIX)
+    names = {**OUTER, **family.outer}
+    found: dict[str, Any] = {ours: outer.pop(theirs, None) for ours, theirs in names.items()}
+    for ours, theirs in names.items():
+        needed = ours not in {"unembedding", *family.bare_norms, *layout.absent}
+        if found[ours] is None and needed:
+            raise format_error(where, theirs, "none", FIX)
     made = []
-    for i, each in enumerate(zip(layers, layout.mixers, layout.rotated, strict=True)):
+    rows = zip(layers, layout.sizes, layout.mixers, layout.borrows, strict=True)
+    for i, each in enumerate(rows):
         one = f"{where}: layer {i}"
         try:
-            made.append(_layer(one, family, layout, *each))
+            made.append(_layer(one, family, layout.absent, *each))
             require_shapes(one, made[-1], found["embedding"])
         except (ValueError, IndexError) as error:
             if isinstance(error, PretrainedError):
@@ -99,7 +111,28 @@ def read_parameters(
     embedding, out = found["embedding"], found["unembedding"]
     tied = out is None or (out.shape == embedding.shape and np.array_equal(out, embedding))
     gain = found["norm"] + 1 if family.adds_one else found["norm"]
-    return LayeredParameters(embedding, tuple(made), NormParameters(gain), None if tied else out.T)
+    return LayeredParameters(
+        embedding,
+        tuple(made),
+        NormParameters(gain),
+        None if tied else out.T,
+        found.get("start"),
+        _per_layer(where, found, len(made)),
+    )
+
+
+def _per_layer(where: Path, found: dict[str, Any], n_layers: int) -> PerLayerEmbeddings | None:
+    """The embeddings of each token for all layers, which are published side by side."""
+    if (table := found.get("per_layer.embedding")) is None:
+        return None
+    w_context, embedding = found["per_layer.w_context"], found["embedding"]
+    wanted = len(embedding), n_layers * len(gain := found["per_layer.gain"])
+    if table.shape != wanted or w_context.shape != (wanted[1], embedding.shape[1]):
+        expected = f"per-layer embeddings {wanted}, and their projection"
+        raise format_error(where, expected, (table.shape, w_context.shape), FIX)
+    table = table.reshape(len(table), n_layers, -1).swapaxes(0, 1)
+    w_context = w_context.reshape(n_layers, -1, w_context.shape[1]).mT
+    return PerLayerEmbeddings(table, w_context, gain)
 
 
 def _sorted(
@@ -108,6 +141,7 @@ def _sorted(
     """The arrays outside of the layers and in each of them, under the names of the table."""
     outer: dict[str, Array] = {}
     layers: list[dict[str, Array]] = [{} for _ in range(n_layers)]
+    n_each = n_layers // len(family.stacks)
     experts: dict[tuple[int, str], dict[int, Array]] = {}
     for name, x in state.items():
         plain = name
@@ -115,10 +149,12 @@ def _sorted(
             plain = plain.replace(old, new)
         if IGNORED.fullmatch(plain):
             continue
-        if (match := LAYER.fullmatch(plain)) is None or int(match[1]) >= n_layers:
+        stack = next((s for s in family.stacks if plain.startswith(s)), None)
+        match = None if stack is None else LAYER.fullmatch(plain.removeprefix(stack))
+        if stack is None or match is None or int(match[1]) >= n_each:
             outer[plain] = np.asarray(x)
             continue
-        i, inner = int(match[1]), match[2]
+        i, inner = int(match[1]) + n_each * family.stacks.index(stack), match[2]
         if (match := EXPERT.fullmatch(inner)) is None:
             layers[i][inner] = np.asarray(x)
         else:
@@ -135,28 +171,30 @@ def _sorted(
 def _layer(
     where: str,
     family: Family,
-    layout: Layout,
+    absent: set[str],
     named: dict[str, Array],
+    sizes: dict[str, int],
     mixer: str,
-    rotated: int,
+    borrows: bool,
 ) -> LayerParameters:
-    """One layer; all its arrays must be used."""
-    sizes = layout.sizes
+    """One layer; all its arrays must be used, but keys and values where it borrows them."""
     for split in family.splits:
         if split.name in named and split.mixer in ("", mixer):
             named |= _parts(named.pop(split.name), split, sizes)
     names = {x: y for x, y in family.names.items() if x.split(".")[0] not in MIXERS - {mixer}}
+    if borrows:
+        own = {names.pop(x) for x in ("shared.w_k", "shared.k_gain") if x in names}
+        own |= {family.names["attention.heads.w_v"]}
+        named = {name: x for name, x in named.items() if name not in own}
     found = {
         field: _read(field, named.pop(name), family, sizes)
         for field, name in names.items()
         if name in named
     }
-    _require_all(where, found, names, layout.absent)
+    _require_all(where, found, names, absent)
     if named:
         raise format_error(where, "no other arrays", min(named), FIX)
-    if rotated:
-        _reorder(found, rotated, sizes["d_k"])
-    heads = found.get("attention.heads.w_q")
+    heads = found.get("attention.heads.w_q", found.get("shared.w_q"))
     if heads is not None and len(heads) != sizes["H"]:
         raise ValueError(f"num_attention_heads is {sizes['H']}, but queries have {len(heads)}")
     return _built(found, family)
@@ -215,25 +253,16 @@ def _read(field: str, x: Array, family: Family, sizes: dict[str, int]) -> Array:
     return x.mT if form == HEADS else x
 
 
-def _reorder(found: dict[str, Array], rotated: int, d_k: int) -> None:
-    """Put the coordinates that are rotated first, in queries and keys alike."""
-    order = np.arange(d_k).reshape(2, -1)
-    first, last = order[:, : rotated // 2], order[:, rotated // 2 :]
-    columns = np.concatenate([first.reshape(-1), last.reshape(-1)])
-    for name in ("heads.w_q", "heads.w_k", "heads.b_q", "heads.b_k", "q_gain", "k_gain"):
-        if (field := f"attention.{name}") in found:
-            found[field] = found[field][..., columns]
-
-
 def _built(found: dict[str, Array], family: Family) -> LayerParameters:
     """The tree of the fields; each part is there if one of its fields is."""
     parts: dict[str, dict[str, Any]] = {}
     for field, x in found.items():
-        part, last = field.rsplit(".", 1)
+        part, _, last = field.rpartition(".")
         parts.setdefault(part, {})[last] = x
+    single = parts.pop("", {})
     attention = parts.pop("attention", {})
     parts |= {part: {} for part in family.bare_norms if part in CLASSES}
     made = {part: CLASSES[part](**inner) for part, inner in parts.items()}
     if (heads := made.pop("attention.heads", None)) is not None:
         made["attention"] = AttentionParameters(heads, **attention)
-    return LayerParameters(**made)
+    return LayerParameters(**made, **single)

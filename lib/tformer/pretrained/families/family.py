@@ -82,6 +82,19 @@ class Family:
         Whether norms multiply by 1 + weight, but those inside a delta net.
     scaled_embedding : bool
         Whether embeddings are multiplied by √d_model.
+    n_layers : str
+        Key of the number of layers, of each stack if there are several; or several such keys.
+    stacks : tuple of str
+        What the names of all layers of a stack begin with, one stack after another.
+    loop : dict
+        Field of `Loop`, but n_low, to its key; empty if each layer is applied once.
+    outer : dict
+        Field of `LayeredParameters`, such as "per_layer.gain", to the name outside of all layers.
+    n_borrowing : str
+        Key of how many layers, the last ones, borrow keys and values from the last layer of their
+        kind before them.
+    keys_as_values : str
+        Key that says whether full attention has no values of its own.
     """
 
     names: Mapping[str, str]
@@ -101,3 +114,9 @@ class Family:
     bare_norms: tuple[str, ...] = ()
     adds_one: bool = False
     scaled_embedding: bool = False
+    n_layers: str = "num_hidden_layers"
+    stacks: tuple[str, ...] = ("model.layers.",)
+    loop: Mapping[str, str] = field(default_factory=dict)
+    outer: Mapping[str, str] = field(default_factory=dict)
+    n_borrowing: str = ""
+    keys_as_values: str = ""

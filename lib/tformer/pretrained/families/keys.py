@@ -23,6 +23,12 @@ class Keys(Settings):
         self.read.add(key)
         return found
 
+    def replaced(self, values: dict[str, Any]) -> "Keys":
+        """The same with other values for some keys; what is read there counts as read here."""
+        found = Keys(self.path, self._values | values)
+        found.read = self.read
+        return found
+
     def error(self, expected: str, found: object) -> PretrainedError:
         """The error that names this file."""
         return format_error(self.path, expected, found, FIX)

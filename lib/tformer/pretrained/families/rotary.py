@@ -16,11 +16,10 @@ KINDS = ("default", "linear", "llama3", "yarn", "proportional")
 
 def read_rotary(
     keys: Keys, kind: str, sizes: dict[str, int], pairing: str = "half"
-) -> tuple[Rotary, int, float | None]:
-    """RoPE of a layer of a kind, the width of a proportional one or 0, and the scores' scale.
+) -> tuple[Rotary, float | None]:
+    """RoPE of a layer of a kind, and the scale of the scores where it changes that.
 
-    A "proportional" RoPE rotates i and i + d_k / 2 for the first i. With the coordinates of queries
-    and keys in another order it rotates the first ones, with another base.
+    A "proportional" RoPE has the frequencies of the whole width, but only the first pairs turn.
 
     Raises
     ------
@@ -40,14 +39,12 @@ def read_rotary(
         scaling = RopeScaling("llama3", *_stretch(rope), low, high)
     elif which == "yarn":
         scaling, scale = _yarn(rope, sizes)
-    width, rotated = int(share * sizes["d_k"]), 0
+    width, turning = int(share * sizes["d_k"]), None
     if which == "proportional":
-        width = rotated = 2 * int(share * sizes["d_k"] // 2)
-        base **= width / sizes["d_k"]
+        width, turning = sizes["d_k"], int(share * sizes["d_k"] // 2)
     whole = width == sizes["d_k"] or "d_r" in sizes
     rope.require_read(("type", "rope_type"), "rope_parameters.")
-    made = Rotary(base, pairing, None if whole else width, scaling)
-    return made, 0 if whole else rotated, scale
+    return Rotary(base, pairing, None if whole else width, scaling, turning), scale
 
 
 def _parameters(keys: Keys, kind: str) -> Keys:

@@ -3,7 +3,7 @@
 import math
 from typing import Any, NamedTuple
 
-from tformer.layer_configuration import LayerConfiguration, LayeredConfiguration, Routing
+from tformer.layer_configuration import LayerConfiguration, LayeredConfiguration, Loop, Routing
 from tformer.pretrained.errors import PretrainedError
 from tformer.pretrained.families.family import Family
 from tformer.pretrained.families.keys import Keys
@@ -50,27 +50,28 @@ BY_ARRAYS = (
     *("num_local_experts", "num_experts", "n_routed_experts", "moe_intermediate_size"),
     *("n_shared_experts", "num_shared_experts", "shared_expert_intermediate_size"),
     *("decoder_sparse_step", "mlp_only_layers", "mlp_layer_types", "first_k_dense_replace"),
+    *("num_hidden_layers", "use_double_wide_mlp"),
 )
 """Keys that the shapes of the arrays repeat, and which arrays there are."""
 
 
 class Layout(NamedTuple):
-    """What is needed to read the arrays: sizes, and of each layer its mixer and rotated share.
+    """What is needed to read the arrays: of each layer its sizes, its mixer and what it borrows.
 
     Attributes
     ----------
-    sizes : dict
+    sizes : tuple of dict
         Number by letter.
     mixers : tuple of str
-    rotated : tuple of int
-        Width of a "proportional" RoPE, whose coordinates are not the first of a head; else 0.
+    borrows : tuple of bool
+        Whether the layer has the keys and values of another one.
     absent : set of str
         Fields whose arrays need not be there.
     """
 
-    sizes: dict[str, int]
+    sizes: tuple[dict[str, int], ...]
     mixers: tuple[str, ...]
-    rotated: tuple[int, ...]
+    borrows: tuple[bool, ...]
     absent: set[str]
 
 
@@ -82,12 +83,9 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
     PretrainedError
         If a key is missing, has a value that is not understood, or is not known at all.
     """
-    n, d_model = keys.number("num_hidden_layers"), keys.number("hidden_size")
-    sizes = {"H": keys.number("num_attention_heads")}
-    if "d_k" not in family.sizes:
-        sizes["d_k"] = keys.number("head_dim", default=d_model // sizes["H"])
-    sizes |= {letter: keys.number(key) for letter, key in family.sizes.items()}
-    sizes.setdefault("d_v", sizes["d_k"])
+    n_low = keys.number(keys.one_of(family.n_layers))
+    n = n_low * len(family.stacks)
+    sizes = tuple(_sizes(one, family) for one in _by_layer(keys, n))
     for key, values in family.required.items():
         if key in keys or None not in values:
             choices = [x for x in values if x is not None]
@@ -95,22 +93,74 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
                 raise keys.error(f"no {key}, which is not understood", keys[key])
             keys.choice(key, choices)
     kinds, turns = _kinds(keys, family, n), _turns(keys, family, n)
+    lenders = _lenders(keys, family, kinds)
     try:
-        each = [_layer(keys, family, sizes, *one) for one in zip(kinds, turns, strict=True)]
-        layers, rotated = zip(*each, strict=True)
-        outer = {name: _value(keys, name, key) for name, key in family.model_keys.items()}
+        layers = tuple(
+            _layer(keys, family, *one) for one in zip(sizes, kinds, turns, lenders, strict=True)
+        )
+        outer: dict[str, Any] = {
+            name: _value(keys, name, key) for name, key in family.model_keys.items()
+        }
         if family.scaled_embedding:
-            outer["embedding_scale"] = math.sqrt(d_model)
+            outer["embedding_scale"] = math.sqrt(keys.number("hidden_size"))
+        if family.loop:
+            times = {name: keys.number(key) for name, key in family.loop.items()}
+            outer["loop"] = Loop(n_low, **times)
         outer = {name: x for name, x in outer.items() if x is not None}
-        norm = {"norm": layers[0].norm, "eps": layers[0].eps}
-        configuration = LayeredConfiguration(layers, **norm, **outer)
+        configuration = LayeredConfiguration(layers, layers[0].norm, layers[0].eps, **outer)
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, PretrainedError) else keys.error("", error) from error
     known = " ".join([*family.keys.values(), *family.model_keys.values()]).split()
     absent = {field for field, key in family.optional.items() if not keys.get(key)}
+    mixers = _mixers(keys, family, kinds, lenders)
+    borrows = tuple(one is not None for one in lenders)
     keys.require_read((*UNUSED, *BY_ARRAYS, *family.unused, *known))
-    mixers = tuple(family.mixers.get(kind, family.mixers[""]) for kind in kinds)
-    return configuration, Layout(sizes, mixers, rotated, absent)
+    return configuration, Layout(sizes, mixers, borrows, absent)
+
+
+def _by_layer(keys: Keys, n: int) -> list[Keys]:
+    """The keys of each layer: those of per_layer_config take the place of others."""
+    given, known = keys.inner("per_layer_config"), ("head_dim", "num_key_value_heads")
+    for i, own in given.items():
+        if i not in map(str, range(n)) or not isinstance(own, dict) or not own.keys() <= {*known}:
+            raise keys.error(f"per_layer_config of layers, with {' and '.join(known)}", repr(given))
+    return [keys.replaced(given.get(str(i), {})) for i in range(n)]
+
+
+def _sizes(keys: Keys, family: Family) -> dict[str, int]:
+    """The sizes of a layer by letter."""
+    sizes = {"H": keys.number("num_attention_heads")}
+    if "d_k" not in family.sizes:
+        d_model: int = keys.number("hidden_size")
+        sizes["d_k"] = keys.number("head_dim", default=d_model // sizes["H"])
+    sizes |= {letter: keys.number(key) for letter, key in family.sizes.items()}
+    sizes.setdefault("d_v", sizes["d_k"])
+    return sizes
+
+
+def _lenders(keys: Keys, family: Family, kinds: list[str]) -> list[int | None]:
+    """The layer from which each one borrows keys and values, or None."""
+    n = keys.number(family.n_borrowing) if keys.get(family.n_borrowing) else 0
+    own = kinds[: max(len(kinds) - n, 0)]
+    found: list[int | None] = [None] * len(own)
+    for kind in kinds[len(own) :]:
+        if kind not in own:
+            raise keys.error(f"{family.n_borrowing} that leaves a layer of each kind", n)
+        found.append(len(own) - 1 - own[::-1].index(kind))
+    return found
+
+
+def _mixers(
+    keys: Keys, family: Family, kinds: list[str], lenders: list[int | None]
+) -> tuple[str, ...]:
+    """The mixer of each layer."""
+    tied = family.keys_as_values and keys.choice(family.keys_as_values, (True, False), False)
+    return tuple(
+        "shared"
+        if lender is not None or (tied and kind == "full_attention")
+        else family.mixers.get(kind, family.mixers[""])
+        for kind, lender in zip(kinds, lenders, strict=True)
+    )
 
 
 def _kinds(keys: Keys, family: Family, n: int) -> list[str]:
@@ -154,14 +204,20 @@ def _value(keys: Keys, name: str, key: str) -> Any:
 
 
 def _layer(
-    keys: Keys, family: Family, sizes: dict[str, int], kind: str, turns: bool
-) -> tuple[LayerConfiguration, int]:
-    """The configuration of a layer, and the width of a proportional RoPE or 0."""
+    keys: Keys,
+    family: Family,
+    sizes: dict[str, int],
+    kind: str,
+    turns: bool,
+    kv_layer: int | None,
+) -> LayerConfiguration:
+    """The configuration of a layer."""
     masks = {field for of, field in MASKS.items() if of != kind}
     found = {
         name: _value(keys, name, key) for name, key in family.keys.items() if name not in masks
     }
     found = dict(family.fixed) | {name: x for name, x in found.items() if x is not None}
+    found["kv_layer"] = kv_layer
     routing, rope = (
         {name.removeprefix(of): found.pop(name) for name in [*found] if name.startswith(of)}
         for of in ("routing.", "rotary.")
@@ -174,6 +230,6 @@ def _layer(
             found["qk_norm"] = "none"
         if tempered:
             found["temperature"] = keys.number("floor_scale"), keys.number("attn_scale", float)
-        return LayerConfiguration(**found), 0
-    found["rotary"], width, scale = read_rotary(keys, kind, sizes, **rope)
-    return LayerConfiguration(**({"scale": scale} if scale else {}) | found), width
+        return LayerConfiguration(**found)
+    found["rotary"], scale = read_rotary(keys, kind, sizes, **rope)
+    return LayerConfiguration(**({"scale": scale} if scale else {}) | found)

@@ -10,6 +10,7 @@ HEADS = {
 }
 GATED = (("gate", "gate"), ("in", "up"), ("out", "down"))
 FEED_FORWARD = {f"feed_forward.w_{our}": f"mlp.{their}_proj.weight" for our, their in GATED}
+FEED_BIASES = {f"feed_forward.b_{our}": f"mlp.{their}_proj.bias" for our, their in GATED}
 NORMS = {
     "mixer_norm.gain": "input_layernorm.weight",
     "feed_forward_norm.gain": "post_attention_layernorm.weight",
@@ -92,7 +93,7 @@ DELTA = {
 }
 
 TABLES = {
-    "llama": Family(LLAMA, MODELS),
+    "llama": Family(LLAMA | FEED_BIASES, MODELS, optional=dict.fromkeys(FEED_BIASES, "mlp_bias")),
     "mistral": Family(LLAMA, MODELS | WINDOW, kinds=("sliding_attention",)),
     "smollm3": Family(
         LLAMA,

@@ -4,6 +4,7 @@ from tformer.pretrained.families.family import Family, Split
 from tformer.pretrained.families.tables import (
     EXPERT_SPLITS,
     EXPERTS,
+    FEED_BIASES,
     FEED_FORWARD,
     HEAD_NORMS,
     HEADS,
@@ -15,6 +16,7 @@ from tformer.pretrained.families.tables import (
     MODELS,
     NORMALISED,
     NORMS,
+    NORMS_AROUND,
     SHARED_TO_MLP,
     TOP_K,
     WINDOW,
@@ -24,6 +26,10 @@ __all__ = ["TABLES_2026"]
 
 SINKS = {"attention.sinks": "self_attn.sinks"}
 CHOICE_BIAS = {"experts.choice_bias": "mlp.gate.e_score_correction_bias"}
+PER_LAYER = (
+    *(f"per_layer.{x}" for x in ("w_gate", "w_out", "embedding", "w_context", "gain")),
+    "per_layer_norm_after.gain",
+)
 DELTA = {
     **{f"delta.w_{x}": f"self_attn.{x}_proj.weight" for x in "qkvo"},
     **{f"delta.kernel_{x}": f"self_attn.{x}_conv1d.weight" for x in "qkv"},
@@ -99,8 +105,8 @@ TABLES_2026 = {
         required={"conv_bias": (False, None)},
         unused=("conv_L_cache",),
     ),
-    "hrm_text": Family(  # a stack of it: the form has no loop over two stacks
-        HEADS | FEED_FORWARD | {"attention.w_gate": "self_attn.gate_proj.weight"},
+    "hrm_text": Family(  # L_bp_cycles says where gradients stop in training
+        HEADS | FEED_FORWARD | FEED_BIASES | {"attention.w_gate": "self_attn.gate_proj.weight"},
         MODELS,
         model_keys={"embedding_scale": "embedding_scale"},
         splits=(
@@ -111,9 +117,42 @@ TABLES_2026 = {
             Split("mlp.gate_up_proj.weight", ("mlp.gate_proj.weight", "mlp.up_proj.weight")),
         ),
         renames=((".attn.", ".self_attn."),),
-        required={"H_cycles": (None,), "L_cycles": (None,)},
-        unused=("prefix_lm",),
+        optional=dict.fromkeys(FEED_BIASES, "mlp_bias"),
+        unused=("prefix_lm", "L_bp_cycles"),
         bare_norms=("mixer_norm", "feed_forward_norm", "norm"),
+        n_layers="num_layers_per_stack num_hidden_layers",
+        stacks=("model.L_module.layers.", "model.H_module.layers."),
+        loop={"inner": "L_cycles", "outer": "H_cycles"},
+        outer={"start": "model.z_L_init"},
+    ),
+    "gemma4_text": Family(
+        HEADS
+        | FEED_FORWARD
+        | NORMS_AROUND
+        | HEAD_NORMS
+        | {
+            **{f"shared.w_{x}": f"self_attn.{x}_proj.weight" for x in "qko"},
+            **{f"shared.{x}_gain": f"self_attn.{x}_norm.weight" for x in "qk"},
+            "per_layer.w_gate": "per_layer_input_gate.weight",
+            "per_layer.w_out": "per_layer_projection.weight",
+            "per_layer_norm_after.gain": "post_per_layer_input_norm.weight",
+            "scale": "layer_scalar",
+        },
+        {"eps": "rms_norm_eps", "activation": "hidden_activation"} | WINDOW,
+        {"qk_norm": "head", "v_norm": True, "scale": 1.0},
+        model_keys={"logit_cap": "final_logit_softcapping"},
+        kinds=("sliding_attention",) * 5 + ("full_attention",),
+        optional=dict.fromkeys(PER_LAYER, "hidden_size_per_layer_input"),
+        required={"use_bidirectional_attention": (None,), "enable_moe_block": (False, None)},
+        unused=("hidden_size_per_layer_input", "vocab_size_per_layer_input", "top_k_experts"),
+        scaled_embedding=True,
+        outer={
+            "per_layer.embedding": "model.embed_tokens_per_layer.weight",
+            "per_layer.w_context": "model.per_layer_model_projection.weight",
+            "per_layer.gain": "model.per_layer_projection_norm.weight",
+        },
+        n_borrowing="num_kv_shared_layers",
+        keys_as_values="attention_k_eq_v",
     ),
     "kimi_linear": Family(
         {x: y for x, y in MLA.items() if x not in ("latent.w_q_down", "latent.q_gain")}
