@@ -7,7 +7,7 @@ model; the tests measure again where there is one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,15 @@ import numpy as np
 
 from tformer.models.hooks import Hook
 from tformer.models.pretrained import PretrainedModel
+from tformer_book.chapters.ch16.fewer import quantised
 from tformer_book.experiments import passages
 
 __all__ = [
-    *("BITS", "FILE", "LATE", "READ", "WHOLE", "WINDOW", "WINDOWS", "costs"),
-    *("measured", "rounded", "stored", "window"),
+    *("BITS", "FILE", "LATE", "WHOLE", "WINDOW", "WINDOWS", "costs"),
+    *("measured", "rounded", "scaled", "stored", "window"),
 ]
 
 FILE = Path(__file__).with_name("real.json")
-READ = ("tale", "news", "science", "recipe")
 WINDOW = 32
 """A query sees itself and the 31 positions before it."""
 LATE = 65
@@ -36,18 +36,18 @@ WINDOWS: dict[str, tuple[int, ...]] = {
     "window and token 7": (7,),
 }
 """Positions that all later tokens may see as well."""
-ROW, CHANNEL = -1, -2
-"""One scale for each token, or for each channel over the text."""
+TOKEN, CHANNEL = -1, -2
+"""The axis that has one scale: the numbers of a token, or of a channel over the text."""
 
 
-def rounded(bits: int, axis: int = ROW) -> Callable[[np.ndarray], np.ndarray]:
+def rounded(bits: int, axis: int = TOKEN) -> Hook:
     """Round the numbers along an axis to 2^bits even steps from the least of them to the largest.
 
     Parameters
     ----------
     bits : int
     axis : int
-        `ROW` for a scale a token and head, `CHANNEL` for a scale a channel and head.
+        `TOKEN` for a scale a token and head, `CHANNEL` for a scale a channel and head.
 
     Returns
     -------
@@ -64,15 +64,26 @@ def rounded(bits: int, axis: int = ROW) -> Callable[[np.ndarray], np.ndarray]:
     return hook
 
 
-BITS: dict[str, dict[str, tuple[int, int]]] = {
-    "values, 4 bits": {"v": (4, ROW)},
-    "keys, 4 bits": {"k": (4, ROW)},
-    "keys by channel, 4 bits": {"k": (4, CHANNEL)},
-    "values, 2 bits": {"v": (2, ROW)},
-    "keys, 2 bits": {"k": (2, ROW)},
-    "keys by channel, 2 bits": {"k": (2, CHANNEL)},
+def scaled(bits: int) -> Hook:
+    """Round by `quantised`, with one scale a token and head: steps are as many below 0 as above."""
+
+    def hook(x: np.ndarray) -> np.ndarray:
+        return quantised(x, bits, x.shape[-1])
+
+    return hook
+
+
+BITS: dict[str, dict[str, Hook]] = {
+    "values, 4 bits, scale alone": {"v": scaled(4)},
+    "keys, 4 bits, scale alone": {"k": scaled(4)},
+    "values, 4 bits": {"v": rounded(4)},
+    "keys, 4 bits": {"k": rounded(4)},
+    "keys by channel, 4 bits": {"k": rounded(4, CHANNEL)},
+    "values, 2 bits": {"v": rounded(2)},
+    "keys, 2 bits": {"k": rounded(2)},
+    "keys by channel, 2 bits": {"k": rounded(2, CHANNEL)},
 }
-"""What is rounded: the bits and the axis, for keys or values. The other stays as it is."""
+"""What is rounded: keys or values, of all blocks. The other stays as it is."""
 
 
 def window(length: int, kept: Iterable[int] = ()) -> np.ndarray:
@@ -81,30 +92,42 @@ def window(length: int, kept: Iterable[int] = ()) -> np.ndarray:
     return (t - s < WINDOW) | np.isin(s, list(kept))
 
 
-def measured(model: PretrainedModel, kinds: Iterable[str] = READ) -> dict[str, dict[str, Any]]:
+def measured(
+    model: PretrainedModel, kinds: Iterable[str] = tuple(passages.PASSAGES)
+) -> dict[str, dict[str, Any]]:
     """What the model loses on each passage, whole, with each of `WINDOWS` and each of `BITS`.
 
     Returns
     -------
     dict
         For each: "loss", the mean loss of each passage, in nats a token; "late", the same from
-        position `LATE` on.
+        position `LATE` on. "ranges", of the whole model alone: for keys and values of each passage,
+        the median range of a token's numbers over the median range of a channel's.
     """
     found: dict[str, dict[str, Any]] = {}
 
-    def add(name: str, text: np.ndarray, hooks: dict[str, Hook], mask: Any = None) -> None:
-        loss = passages.losses(passages.read(model, text, hooks, mask)["logits"], text)
+    def add(
+        name: str, text: np.ndarray, hooks: dict[str, Hook], mask: Any = None
+    ) -> dict[str, Any]:
+        run = passages.read(model, text, hooks, mask)
+        loss = passages.losses(run["logits"], text)
         row = found.setdefault(name, {"loss": [], "late": []})
         row["loss"].append(float(f"{loss.mean():.5g}"))
         row["late"].append(float(f"{loss[LATE - 1 :].mean():.5g}"))
+        return run
 
+    ranges: dict[str, list[float]] = {"k": [], "v": []}
     for text in passages.tokens(model, kinds):
-        add(WHOLE, text, {})
+        run = add(WHOLE, text, {})
+        for part, row in ranges.items():
+            x = np.array([run[f"blocks.{i}.{part}"] for i in range(len(model.parameters.blocks))])
+            times = np.median(np.ptp(x, TOKEN)) / np.median(np.ptp(x, CHANNEL))
+            row.append(float(f"{times:.3g}"))
         for name, kept in WINDOWS.items():
             add(name, text, {}, window(len(text), kept))
         for name, parts in BITS.items():
-            hooks = {part: rounded(*how) for part, how in parts.items()}
-            add(name, text, passages.everywhere(model, **hooks))
+            add(name, text, passages.everywhere(model, **parts))
+    found[WHOLE]["ranges"] = ranges
     return found
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tformer_book.chapters.ch17 import induction, own, real, veto
+from tformer_book.chapters.ch17 import induction, own, parked, real, veto
 from tformer_book.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
 from tformer_book.figures.tables import blank, squares
 
-__all__ = ["early", "losses", "parts", "repeating", "sinks"]
+__all__ = ["early", "losses", "parts", "repeating", "sinks", "sinks_moved"]
 
 
 def parts() -> Figure:
@@ -88,6 +88,38 @@ def sinks() -> Figure:
     ax.set(xlabel="block", ylabel="mean weight", xlim=(-0.5, 29.2), ylim=(0, 1))
     ax.legend(fontsize=10, loc="lower right", bbox_to_anchor=(1.0, 0.1))
     return figure
+
+
+def sinks_moved() -> tuple[Figure, Figure]:
+    """The weights on three tokens, and what the changes cost, passage by passage."""
+    weights, ax = panel(4.9, 2.9)
+    costs, beside = panel(3.2, 2.9)
+    names = {
+        parked.WHOLE: "whole model",
+        parked.HIDDEN: "first token hidden",
+        parked.UNWRITTEN: "block 11: nothing to the first token",
+        parked.CHANGES[2]: "block 11: nothing to token 7",
+        parked.CHANGES[3]: "block 10: nothing to the first token",
+        parked.MOVED: "block 11: from the first to token 7",
+    }
+    marks = (("0", "first token", QUERY), ("1", "second", VALUE), ("7", "token 7", KEY))
+    look: Any = {"ls": "", "mec": "none", "ms": 5, "alpha": 0.45}
+    for y, name in enumerate(names):
+        for i, (key, label, color) in enumerate(marks):
+            x = parked.stored()[name][key]
+            at = [y + 0.22 * (i - 1)] * len(x)
+            ax.plot(x, at, "o", color=color, label="" if y else label, **look)
+        x = parked.costs(name)
+        beside.plot(x, [y] * len(x), "o", color=INK, **look)
+        beside.plot(x.mean(), y, "|", color=INK, ms=15, mew=2)
+    ax.set_yticks(range(len(names)), names.values())
+    beside.set_yticks(range(len(names)), [""] * len(names))
+    for each in (ax, beside):
+        each.set(ylim=(len(names) - 0.5, -0.5))
+    ax.set(xlim=(-0.02, 0.6), xlabel="mean weight, blocks 12 to 29")
+    beside.set(xlabel="costs, nats a token")
+    ax.legend(fontsize=10, loc="lower center", bbox_to_anchor=(0.2, 1.0), ncols=3)
+    return weights, costs
 
 
 def repeating() -> Figure:

@@ -23,8 +23,9 @@ from tformer_book.experiments import passages
 __all__ = ["FILE", "READ", "costs", "measured", "stored", "without"]
 
 FILE = Path(__file__).with_name("left_out.json")
-READ = ("tale", "news", "science", "recipe")
 BEFORE_LAST = -2
+READ = ("tale", "news", "science", "recipe")
+"""The passages on which the loss is measured."""
 
 
 def without(model: PretrainedModel, text: np.ndarray, run: dict[str, Any], block: int) -> Any:
@@ -39,7 +40,9 @@ def without(model: PretrainedModel, text: np.ndarray, run: dict[str, Any], block
 
 
 def measured(
-    model: PretrainedModel, kinds: Iterable[str] = READ, blocks: Iterable[int] | None = None
+    model: PretrainedModel,
+    kinds: Iterable[str] = READ,
+    blocks: Iterable[int] | None = None,
 ) -> dict[str, list[Any]]:
     """What the model makes of each passage, whole and without each block.
 

@@ -18,7 +18,10 @@ from tformer.models.hooks import Hook, zero_ablation
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.experiments import passages
 
-__all__ = ["CHANGES", "FILE", "LATE", "OTHER", "WHOLE", "WRITER", "costs", "measured", "stored"]
+__all__ = [
+    *("CHANGES", "FILE", "HIDDEN", "LATE", "MOVED", "OTHER", "UNWRITTEN", "WHOLE", "WRITER"),
+    *("costs", "hidden", "measured", "stored"),
+]
 
 FILE = Path(__file__).with_name("parked.json")
 WRITER = 11

@@ -18,7 +18,18 @@ from tformer.models.hooks import Hook
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.experiments import passages
 
-__all__ = ["FILE", "KINDS", "PLACES", "WHOLE", "costs", "even", "measured", "name", "stored"]
+__all__ = [
+    "FILE",
+    "KINDS",
+    "PLACES",
+    "READ",
+    "WHOLE",
+    "costs",
+    "even",
+    "measured",
+    "name",
+    "stored",
+]
 
 FILE = Path(__file__).with_name("patterns.json")
 KINDS = ("mean of other texts", "even")
