@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tformer_book.chapters.ch17 import induction, own, parked, real, veto
+from tformer_book.chapters.ch17 import induction, own, parked, patterns, real, veto
 from tformer_book.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
 from tformer_book.figures.tables import blank, squares
 
-__all__ = ["early", "losses", "parts", "repeating", "sinks", "sinks_moved"]
+__all__ = [
+    *("early", "losses", "parts", "repeating", "replaced_patterns", "sinks", "sinks_moved"),
+]
 
 
 def parts() -> Figure:
@@ -120,6 +122,23 @@ def sinks_moved() -> tuple[Figure, Figure]:
     beside.set(xlabel="costs, nats a token")
     ax.legend(fontsize=10, loc="lower center", bbox_to_anchor=(0.2, 1.0), ncols=3)
     return weights, costs
+
+
+def replaced_patterns() -> Figure:
+    """What replaced patterns cost each passage, in all blocks and in ten of them."""
+    figure, ax = panel(6.2, 2.6)
+    for y, places in enumerate(patterns.PLACES):
+        for i, (kind, color) in enumerate(zip(patterns.KINDS, (QUERY, KEY), strict=True)):
+            cost = patterns.costs(kind, places)
+            at = y + 0.24 * (i - 0.5)
+            label = None if y else kind
+            look: Any = {"color": color, "alpha": 0.5, "ms": 5, "mec": "none"}
+            ax.plot(cost, [at] * len(cost), "o", label=label, **look)
+            ax.plot(cost.mean(), at, "|", color=color, ms=12, mew=2)
+    ax.set_yticks(range(len(patterns.PLACES)), patterns.PLACES)
+    ax.set(ylim=(3.5, -0.5), xlim=(0, None), xlabel="costs, nats a token")
+    ax.legend(fontsize=10, loc="lower right")
+    return figure
 
 
 def repeating() -> Figure:
