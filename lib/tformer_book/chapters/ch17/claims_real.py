@@ -108,7 +108,7 @@ def replaced_patterns(
         "ordinary words need no more": {"kind": "any tokens"},
         "the loss falls no further after one token": {"falls": 1},
     },
-    scope="the real model, 24 repeats of each kind, as they were measured",
+    scope="the real model, 24 repeats of each kind, as measured",
 )
 def tokens_that_agree(
     any_tokens: tuple[int, ...] = (0, 2, 7, 17),

@@ -7,12 +7,21 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tformer_book.chapters.ch17 import induction, own, parked, patterns, real, veto
+from tformer_book.chapters.ch17 import induction, left_out, own, parked, patterns, real, veto
 from tformer_book.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
 from tformer_book.figures.tables import blank, squares
 
 __all__ = [
-    *("early", "losses", "parts", "repeating", "replaced_patterns", "sinks", "sinks_moved"),
+    *(
+        "blocks_left_out",
+        "early",
+        "losses",
+        "parts",
+        "repeating",
+        "replaced_patterns",
+        "sinks",
+        "sinks_moved",
+    ),
 ]
 
 
@@ -122,6 +131,20 @@ def sinks_moved() -> tuple[Figure, Figure]:
     beside.set(xlabel="costs, nats a token")
     ax.legend(fontsize=10, loc="lower center", bbox_to_anchor=(0.2, 1.0), ncols=3)
     return weights, costs
+
+
+def blocks_left_out() -> Figure:
+    """What leaving out each block costs each passage."""
+    figure, ax = panel(6.6, 2.7)
+    costs = left_out.costs()
+    blocks = np.arange(costs.shape[1])
+    ax.plot(blocks, costs.T, "o", color=QUERY, ms=4, alpha=0.45, mec="none")
+    ax.plot(blocks, costs.mean(axis=0), "_", color=QUERY, ms=11, mew=2)
+    ax.set_yscale("log")
+    ax.set_yticks([0.03, 0.1, 0.3, 1, 3, 10], ["0.03", "0.1", "0.3", "1", "3", "10"])
+    ax.minorticks_off()
+    ax.set(xlabel="block that is left out", ylabel="costs, nats a token", xlim=(-0.7, 29.7))
+    return figure
 
 
 def replaced_patterns() -> Figure:
