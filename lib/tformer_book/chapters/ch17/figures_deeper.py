@@ -12,16 +12,14 @@ from tformer_book.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, pa
 from tformer_book.figures.tables import blank, squares
 
 __all__ = [
-    *(
-        "blocks_left_out",
-        "early",
-        "losses",
-        "parts",
-        "repeating",
-        "replaced_patterns",
-        "sinks",
-        "sinks_moved",
-    ),
+    "blocks_left_out",
+    "early",
+    "losses",
+    "parts",
+    "repeating",
+    "replaced_patterns",
+    "sinks",
+    "sinks_moved",
 ]
 
 
