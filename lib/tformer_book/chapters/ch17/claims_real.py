@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tformer_book.chapters.ch17 import agreeing, parked, patterns
+from tformer_book.chapters.ch17 import agreeing, left_out, parked, patterns
 from tformer_book.claims.registry import claim, require
 
 
@@ -126,3 +126,35 @@ def tokens_that_agree(
     steps = np.diff(loss)
     require(int((steps < -1.5).sum()) == falls, f"losses {loss.round(2)}")
     return f"any tokens: {counts} of 24 after 0 to 5 that agree; ordinary words: {words}"
+
+
+@claim(
+    "exm-left-out",
+    "empirical",
+    mutants={
+        "all blocks but the ends are cheap": {"dear": 14},
+        "the middle block is the cheapest": {"cheapest": 15},
+        "nearly every block costs half a nat": {"cheap": 10},
+        "the last block only sharpens what is there": {"renamed": 0.0, "most": 0.1},
+    },
+    scope="the real model, four passages, as they were measured",
+)
+def one_block_left_out(
+    dear: int = 11, cheapest: int = 17, cheap: int = 22, renamed: float = 0.36, most: float = 0.45
+) -> str:
+    """The stored losses without each block, and the names before the last block and after it."""
+    costs = left_out.costs()
+    mean = costs.mean(axis=0)
+    require(costs.shape == (4, 30), f"costs of {costs.shape}")
+    for block, least in ((0, 7.0), (29, 1.3), (dear, 1.5)):
+        require(costs[:, block].min() > least, f"block {block}: {costs[:, block].min():.3f}")
+    require(int((mean < 0.4).sum()) == cheap, f"{int((mean < 0.4).sum())} cost less than 0.4")
+    require(int(mean.argmin()) == cheapest, f"the cheapest is block {mean.argmin()}")
+    require(abs(mean[cheapest] - 0.08) < 5e-3, f"block {cheapest}: {mean[cheapest]:.4f}")
+    shares = left_out.stored()["renamed"]
+    require(renamed < min(shares), f"renamed: {shares}")
+    require(max(shares) <= most, f"renamed: {shares}")
+    return (
+        "blocks 0, 11 and 29 cost above 7, 1.5 and 1.3; 22 below 0.4, block 17 0.08; the last "
+        f"block renames {min(shares):.2f} to {max(shares):.2f}"
+    )
