@@ -69,9 +69,8 @@ def key_bits(
     even = np.array(real.stored()[real.WHOLE]["ranges"]["v"])
     require(abs(even - 1).max() < 0.05, f"ranges of values: {even}")
     return (
-        "a scale alone: values below 0.03, keys above 0.14; on average 0.01 and 0.08 with a least "
-        "number, by channel below 0.04; two bits: values below 0.35, keys above 1.8, by channel "
-        "0.6 to 1.1; ranges of keys above 2.6, of values 1 within 5 %"
+        "values below 0.03, keys above 0.14; with a least number 0.01, 0.08, by channel 0.04; two "
+        "bits 0.35, 1.8, by channel 0.6 to 1.1; ranges of keys 2.6 times, of values 1"
     )
 
 

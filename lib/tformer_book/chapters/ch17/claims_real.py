@@ -54,9 +54,8 @@ def parked_weight(
     require(least > 0.47, f"token {moved} has {least:.3f}")
     require(most < 0.26, f"moved, it costs {most:.3f}")
     return (
-        "the first token has above 0.48; hidden it costs below 0.04, and the second has 0.35; "
-        "norms below 900, then above 17,000; not written, below 0.05, it costs 0.6; controls 0.02 "
-        "and 0.46; moved, token 7 has 0.47 and it costs 0.26"
+        "weight above 0.48; hidden below 0.04, the second has 0.35; norms below 900, then 17,000; "
+        "unwritten 0.05 and 0.6; controls 0.02 and 0.46; moved 0.47 and 0.26"
     )
 
 
