@@ -99,10 +99,10 @@ def sinks() -> Figure:
     return figure
 
 
-def sinks_moved() -> tuple[Figure, Figure]:
+def sinks_moved() -> Figure:
     """The weights on three tokens, and what the changes cost, passage by passage."""
-    weights, ax = panel(4.9, 2.9)
-    costs, beside = panel(3.2, 2.9)
+    figure = Figure(figsize=(8.2, 3.1), layout="constrained")
+    ax, beside = figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
     names = {
         parked.WHOLE: "whole model",
         parked.HIDDEN: "first token hidden",
@@ -122,13 +122,10 @@ def sinks_moved() -> tuple[Figure, Figure]:
         beside.plot(x, [y] * len(x), "o", color=INK, **look)
         beside.plot(x.mean(), y, "|", color=INK, ms=15, mew=2)
     ax.set_yticks(range(len(names)), names.values())
-    beside.set_yticks(range(len(names)), [""] * len(names))
-    for each in (ax, beside):
-        each.set(ylim=(len(names) - 0.5, -0.5))
-    ax.set(xlim=(-0.02, 0.6), xlabel="mean weight, blocks 12 to 29")
+    ax.set(xlim=(-0.02, 0.6), ylim=(len(names) - 0.5, -0.5), xlabel="mean weight, blocks 12 to 29")
     beside.set(xlabel="costs, nats a token")
-    ax.legend(fontsize=10, loc="lower center", bbox_to_anchor=(0.2, 1.0), ncols=3)
-    return weights, costs
+    ax.legend(fontsize=10, loc="center", bbox_to_anchor=(0.5, 0.58))
+    return figure
 
 
 def blocks_left_out() -> Figure:
