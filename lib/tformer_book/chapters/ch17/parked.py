@@ -54,9 +54,14 @@ def _hooks() -> dict[str, dict[str, Hook]]:
         y[0] = 0
         return y
 
-    hooks: tuple[dict[str, Hook], ...]
-    hooks = ({}, nothing(WRITER, 0), nothing(WRITER, OTHER), nothing(WRITER - 1, 0))
-    return dict(zip(CHANGES, (*hooks, {f"blocks.{WRITER}.feed_forward": moved}), strict=True))
+    hooks: tuple[dict[str, Hook], ...] = (
+        {},
+        nothing(WRITER, 0),
+        nothing(WRITER, OTHER),
+        nothing(WRITER - 1, 0),
+        {f"blocks.{WRITER}.feed_forward": moved},
+    )
+    return dict(zip(CHANGES, hooks, strict=True))
 
 
 def hidden(length: int) -> np.ndarray:
