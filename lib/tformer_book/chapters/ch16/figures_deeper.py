@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from tformer import reference
+from tformer_book.chapters.ch16 import real
 from tformer_book.chapters.ch16.fewer import BITS, measured_bits
-from tformer_book.figures.style import BLUE, INK, KEY, ORANGE, QUERY, QUIET, panel
+from tformer_book.figures.style import BLUE, INK, KEY, ORANGE, QUERY, QUIET, VALUE, panel
 from tformer_book.figures.tables import blank
 
-__all__ = ["bound", "fewer_bits", "machines", "measured_bits"]
+__all__ = ["bound", "fewer_bits", "keys_and_values", "machines", "measured_bits"]
 
 
 def bound() -> Figure:
@@ -45,6 +46,23 @@ def fewer_bits() -> Figure:
     ax.set(yscale="log", xlabel="bits a number (and a scale for each block)", xticks=BITS)
     ax.set(ylabel="KL divergence, nats")
     ax.legend(fontsize=10)
+    return figure
+
+
+def keys_and_values() -> Figure:
+    """What rounding keys or values of the real model costs each passage."""
+    figure, ax = panel(6.2, 2.9)
+    for y, name in enumerate(real.BITS):
+        cost = real.costs(name)
+        color = VALUE if "values" in name else KEY
+        ax.plot(cost, [y] * len(cost), "o", color=color, ms=5, alpha=0.4, mec="none")
+        ax.plot(cost.mean(), y, "|", color=color, ms=15, mew=2)
+    ax.set_yticks(range(len(real.BITS)), real.BITS)
+    ax.axvline(0, color=QUIET, linewidth=0.8)
+    ax.set(ylim=(len(real.BITS) - 0.5, -0.5), xlabel="costs, nats a token")
+    ax.set_xscale("symlog", linthresh=0.1, linscale=0.8)
+    ax.set_xticks([0, 0.05, 0.1, 0.3, 1, 3], ["0", "0.05", "0.1", "0.3", "1", "3"])
+    ax.minorticks_off()
     return figure
 
 

@@ -7,11 +7,20 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tformer_book.chapters.ch17 import induction, own, real, veto
+from tformer_book.chapters.ch17 import induction, left_out, own, parked, patterns, real, veto
 from tformer_book.figures.style import INK, KEY, PURPLE, QUERY, QUIET, VALUE, panel
 from tformer_book.figures.tables import blank, squares
 
-__all__ = ["early", "losses", "parts", "repeating", "sinks"]
+__all__ = [
+    "blocks_left_out",
+    "early",
+    "losses",
+    "parts",
+    "repeating",
+    "replaced_patterns",
+    "sinks",
+    "sinks_moved",
+]
 
 
 def parts() -> Figure:
@@ -87,6 +96,66 @@ def sinks() -> Figure:
     ax.text(29.4, np.mean(found["evenly"]), "even", fontsize=10, va="center", color=QUIET)
     ax.set(xlabel="block", ylabel="mean weight", xlim=(-0.5, 29.2), ylim=(0, 1))
     ax.legend(fontsize=10, loc="lower right", bbox_to_anchor=(1.0, 0.1))
+    return figure
+
+
+def sinks_moved() -> Figure:
+    """The weights on three tokens, and what the changes cost, passage by passage."""
+    figure = Figure(figsize=(8.2, 3.1), layout="constrained")
+    ax, beside = figure.subplots(1, 2, sharey=True, width_ratios=(1.2, 1))
+    names = {
+        parked.WHOLE: "whole model",
+        parked.HIDDEN: "first token hidden",
+        parked.UNWRITTEN: "block 11: nothing to the first token",
+        parked.CHANGES[2]: "block 11: nothing to token 7",
+        parked.CHANGES[3]: "block 10: nothing to the first token",
+        parked.MOVED: "block 11: from the first to token 7",
+    }
+    marks = (("0", "first token", QUERY), ("1", "second", VALUE), ("7", "token 7", KEY))
+    look: Any = {"ls": "", "mec": "none", "ms": 5, "alpha": 0.45}
+    for y, name in enumerate(names):
+        for i, (key, label, color) in enumerate(marks):
+            x = parked.stored()[name][key]
+            at = [y + 0.22 * (i - 1)] * len(x)
+            ax.plot(x, at, "o", color=color, label="" if y else label, **look)
+        x = parked.costs(name)
+        beside.plot(x, [y] * len(x), "o", color=INK, **look)
+        beside.plot(x.mean(), y, "|", color=INK, ms=15, mew=2)
+    ax.set_yticks(range(len(names)), names.values())
+    ax.set(xlim=(-0.02, 0.6), ylim=(len(names) - 0.5, -0.5), xlabel="mean weight, blocks 12 to 29")
+    beside.set(xlabel="costs, nats a token")
+    ax.legend(fontsize=10, loc="center", bbox_to_anchor=(0.5, 0.58))
+    return figure
+
+
+def blocks_left_out() -> Figure:
+    """What leaving out each block costs each passage."""
+    figure, ax = panel(6.6, 2.7)
+    costs = left_out.costs()
+    blocks = np.arange(costs.shape[1])
+    ax.plot(blocks, costs.T, "o", color=QUERY, ms=4, alpha=0.45, mec="none")
+    ax.plot(blocks, costs.mean(axis=0), "_", color=QUERY, ms=11, mew=2)
+    ax.set_yscale("log")
+    ax.set_yticks([0.03, 0.1, 0.3, 1, 3, 10], ["0.03", "0.1", "0.3", "1", "3", "10"])
+    ax.minorticks_off()
+    ax.set(xlabel="block that is left out", ylabel="costs, nats a token", xlim=(-0.7, 29.7))
+    return figure
+
+
+def replaced_patterns() -> Figure:
+    """What replaced patterns cost each passage, in all blocks and in ten of them."""
+    figure, ax = panel(6.2, 2.6)
+    for y, places in enumerate(patterns.PLACES):
+        for i, (kind, color) in enumerate(zip(patterns.KINDS, (QUERY, KEY), strict=True)):
+            cost = patterns.costs(kind, places)
+            at = y + 0.24 * (i - 0.5)
+            label = None if y else kind
+            look: Any = {"color": color, "alpha": 0.5, "ms": 5, "mec": "none"}
+            ax.plot(cost, [at] * len(cost), "o", label=label, **look)
+            ax.plot(cost.mean(), at, "|", color=color, ms=12, mew=2)
+    ax.set_yticks(range(len(patterns.PLACES)), patterns.PLACES)
+    ax.set(ylim=(3.5, -0.5), xlim=(0, None), xlabel="costs, nats a token")
+    ax.legend(fontsize=10, loc="lower right")
     return figure
 
 
