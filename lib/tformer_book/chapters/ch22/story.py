@@ -1,12 +1,12 @@
 """The storyteller's world, learnt by models with sinks, with experts, with a sliding window.
 
-``python -m tformer_book.chapters.ch22.story FOLDER`` trains each version from several seeds, goes on
-where it was stopped, and writes `story.json`.
+``python -m tformer_book.chapters.ch22.story FOLDER`` trains each version from several seeds, goes
+on where it was stopped, and writes `story.json`.
 """
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,11 +23,16 @@ from tformer.models.layered import layered_decoder
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import initialise
 from tformer.parameters import FeedForwardParameters, tree_map
-from tformer.training import Recipe, train
+from tformer.training import Recipe, StepMetrics, train
+from tformer_book.chapters.ch22 import story_reads as reads
+from tformer_book.chapters.ch22.story_kept import FILE
 from tformer_book.storyteller import stored, training
 from tformer_book.storyteller.tales import Tales, parted
 
-__all__ = ["RECIPE", "SEEDS", "VERSIONS", "WINDOW", "configuration", "run", "untrained"]
+__all__ = [
+    *("EVERY", "RECIPE", "SEEDS", "VERSIONS", "WINDOW"),
+    *("batch", "configuration", "measured", "run", "steps", "untrained"),
+]
 
 SEEDS, RECIPE = (1, 2, 3), Recipe(steps=1600, rate=4e-3, warmup=100, fused=True)
 GUESSES, SHORT = 0.06, 0.85
@@ -45,6 +50,8 @@ VERSIONS = {
 }
 """The window of each of the two layers."""
 EVERY = 200
+Curve = dict[str, dict[str, dict[str, float]]]
+"""By step: losses of each kind of word, on pairs of nouns that are read and on others."""
 
 
 def configuration(version: str) -> LayeredConfiguration:
@@ -82,9 +89,7 @@ def untrained(version: str, seed: int) -> fast.Module:
 
 def _experts(wide: FeedForwardParameters, rng: np.random.Generator) -> ExpertParameters:
     """A wide feed-forward part, cut into experts, with a router drawn as its matrices are."""
-    into = [
-        np.stack(np.split(x, N_EXPERTS, axis=1)) for x in (wide.w_in, np.asarray(wide.w_gate))
-    ]
+    into = [np.stack(np.split(x, N_EXPERTS, axis=1)) for x in (wide.w_in, np.asarray(wide.w_gate))]
     out = np.stack(np.split(wide.w_out, N_EXPERTS))
     router = rng.normal(0, 0.02, (len(wide.w_in), N_EXPERTS))
     return ExpertParameters(router, *into, out)
@@ -113,33 +118,72 @@ def _tales() -> Tales:
     return Tales(stored.tokens(), parted()[0])
 
 
-def run(folder: Path, version: str, seed: int) -> fast.Module:
-    """The trained model: read from the folder, or trained, from its last checkpoint on."""
+def steps(module: fast.Module, seed: int, folder: Path | None = None) -> Iterator[StepMetrics]:
+    """Train a version; with a folder, on from its last checkpoint."""
+    return train(module, lambda step: batch(seed, step), RECIPE, folder, EVERY, bar=bool(folder))
+
+
+def run(folder: Path, version: str, seed: int) -> tuple[fast.Module, Curve]:
+    """The trained model: read from the folder, or trained, from its last checkpoint on.
+
+    Also returns the losses in nats every `EVERY` steps, on 128 tales of each world.
+    """
     module, home = untrained(version, seed), folder / f"{version}, seed {seed}"
     weights, curve = home / "weights.safetensors", home / "curve.json"
+    found: Curve = json.loads(curve.read_text("utf-8")) if curve.exists() else {}
     if weights.exists():
         module.load_state_dict(load_file(weights))
-        return module
+        return module, found
     bpe = stored.tokens()
     worlds = [training.asked(bpe, world, 128) for world in parted()]
-    found = json.loads(curve.read_text("utf-8")) if curve.exists() else {}
-    for made in train(module, lambda step: batch(seed, step), RECIPE, home, every=EVERY):
+    for made in steps(module, seed, home):
         if made.step % EVERY == 0:
             read, unread = (training.losses(module, world) for world in worlds)
             found[str(made.step)] = {"read": read, "unread": unread}
             curve.write_text(json.dumps(found) + "\n", "utf-8")
-            told = " ".join(f"{x['patient']:.4f}" for x in (read, unread))
-            print(f"{version}, seed {seed}, step {made.step}: patient {told}", flush=True)
     save_file(module.state_dict(), weights)
-    return module
+    return module, found
+
+
+def measured(module: fast.Module, curve: Curve, version: str) -> dict[str, Any]:
+    """What is stored of a trained model: all held-out tales, and as many with pairs it has read."""
+    p, c, bpe = module.tree, module.fixed["configuration"], stored.tokens()
+    read, unread = (reads.tales_of(training.asked(bpe, world, 504)) for world in parted())
+    cuts = {name: reads.answers(p, c, unread, of(unread)) for name, of in reads.CUTS.items()}
+    found: dict[str, Any] = {
+        "curve": {step: row["unread"]["patient"] for step, row in curve.items()},
+        "read": reads.answers(p, c, read),
+        "unread": reads.answers(p, c, unread),
+        "cuts": {name: one["right"]["patient"] for name, one in cuts.items()},
+        "sinks": reads.sinks(p, c, unread),
+    }
+    return found | ({"experts": reads.experts(p, c, unread)} if version == "experts" else {})
 
 
 def main(folder: Path, seeds: Iterable[int] = SEEDS) -> None:
-    """Train all."""
+    """Train all, and write what is measured when all seeds are there."""
     torch.set_num_threads(1)
-    for seed in seeds:
-        for version in VERSIONS:
-            run(folder, version, seed)
+    models = {(seed, version): run(folder, version, seed) for seed in seeds for version in VERSIONS}
+    if tuple(seeds) == SEEDS:
+        found = {
+            version: [measured(*models[seed, version], version) for seed in seeds]
+            for version in VERSIONS
+        }
+        FILE.write_text(written(found), "utf-8")
+
+
+def written(found: dict[str, list[dict[str, Any]]]) -> str:
+    """JSON with a line for each model, numbers to four digits."""
+    short = json.loads(json.dumps(found), parse_float=_short)
+    versions = [
+        f"{json.dumps(version)}: [\n" + ",\n".join(map(json.dumps, several)) + "\n]"
+        for version, several in short.items()
+    ]
+    return "{\n" + ",\n".join(versions) + "\n}\n"
+
+
+def _short(number: str) -> float:
+    return float(f"{float(number):.4g}")
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from torch import Tensor
 
 from tformer import fast
 from tformer.layers import LayeredParameters, LayerParameters
+from tformer.parameters import tree_map
 from tformer_book.storyteller.tales import KINDS
 
-__all__ = ["CUTS", "BETWEEN", "Tales", "answers", "cut", "experts", "sinks", "tales_of"]
+__all__ = ["BETWEEN", "CUTS", "Tales", "answers", "cut", "experts", "sinks", "tales_of"]
 
 ASKED = ("name again", "cure", "patient")
 BETWEEN = ("because", "it", "was", "too", "trouble", "stop", "So", "name again", "cure")
@@ -101,7 +102,6 @@ def cut(tales: Tales, of: Callable[[Tensor, Tensor], Tensor], on: tuple[str, ...
 
 NOUNS = ("noun", "second noun")
 CUTS: dict[str, Callable[[Tales], Masks]] = {
-    "nothing": lambda _: (None, None),
     "the end, on the nouns": lambda t: (_end(t, NOUNS), _end(t, NOUNS)),
     "all others, on the nouns": lambda t: (_others(t, NOUNS), _others(t, NOUNS)),
     "all others, on the nouns, first layer": lambda t: (_others(t, NOUNS), None),
@@ -128,6 +128,7 @@ def sinks(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, list[flo
     "log sum" is ℓ of prop-sink, over the scores of a row; "weight" is what the sink takes, and "at
     the end" what it takes where the patient is asked; "first token" is the weight of the new line.
     """
+    p = tree_map(lambda x: x.detach().double(), p)
     x, found = fast.embedding(tales.given, p.embedding), []
     rows, end = torch.arange(len(tales.given)), tales.at["end"]
     told, away = tales.kinds >= 0, torch.ones(1, tales.given.shape[-1], dtype=torch.bool)
@@ -160,7 +161,6 @@ def _log_sum(x: Tensor, one: LayerParameters, c: Any, mask: Tensor | None = None
     """
     attention: Any = one.attention
     heads = attention.heads
-    n_heads, d_k, d = heads.w_q.shape
     picked = x.new_zeros(heads.w_o.shape)
     picked[range(len(picked)), 0, range(len(picked))] = 1
     ones = x.new_ones(len(heads.w_v), heads.w_v.shape[-1])
@@ -169,7 +169,7 @@ def _log_sum(x: Tensor, one: LayerParameters, c: Any, mask: Tensor | None = None
     y = fast.extended_attention(
         fast.rms_norm(x, one.mixer_norm, c.eps), probing, c, mask, causal=True
     )
-    return torch.logit(y[..., : len(picked)].double())
+    return torch.logit(y[..., : len(picked)])
 
 
 def experts(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, Any]]:
@@ -182,9 +182,7 @@ def experts(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, Any]]:
             inputs = fast.rms_norm(mixed, one.feed_forward_norm, choices.eps)
             weights = fast.top_k_routing(inputs @ one.experts.w_router, choices.routing)  # type: ignore[union-attr,arg-type]
             chosen = (weights > 0).double()
-            shares = {
-                kind: chosen[read == i].mean(0).tolist() for i, kind in enumerate(KINDS)
-            }
+            shares = {kind: chosen[read == i].mean(0).tolist() for i, kind in enumerate(KINDS)}
             found.append({"all": chosen[read >= 0].mean(0).tolist(), "kinds": shares})
             x = fast.layer(x, one, choices)
     return found
