@@ -89,8 +89,9 @@ def lines() -> list[str]:
     for version in kept():
         shares = "; ".join(_joined(right(version, cut)) for cut in SHOWN)
         thousandths = " ".join(f"{1000 * x:.1f}" for x in nats(version))
-        found.append(f"{version}: {shares}; loss {thousandths}")
-        if version != "as it is":
+        last = max(map(int, kept()[version][0]["curve"]))
+        found += [f"{version}, {last} steps:", f"    {shares}", f"    loss {thousandths} / 1000"]
+        if version not in ("as it is", "too short a window"):
             mean, low, high = ratio(version)
             found.append(f"    losses {mean:.2g} times, from {low:.2g} to {high:.2g}")
     return found
@@ -100,11 +101,9 @@ def sink_lines() -> list[str]:
     """What the sinks became: least and most over heads and seeds, in each layer."""
     found = []
     for layer in (0, 1):
-        told = []
         for name in ("sink", "log sum", "weight", "at the end"):
             x = seeds("sinks", "sinks", layer, name)
-            told.append(f"{name} {x.min():.2f} to {x.max():.2f}")
-        found.append(f"layer {layer}: " + "; ".join(told))
+            found.append(f"layer {layer}, {name}: {x.min():.2f} to {x.max():.2f}")
     return found
 
 
@@ -117,11 +116,9 @@ def carrier(version: str) -> list[tuple[str, float]]:
 
 
 def carriers() -> list[str]:
-    """The words that carry the nouns to the last word, for each version with a window."""
-    return [
-        f"{version}: " + ", ".join(f"without {word} {left:.2f}" for word, left in carrier(version))
-        for version in ("window", "window, then all")
-    ]
+    """The words that carry the nouns to the last word, with a window."""
+    told = ", ".join(f"without {word} {left:.2f}" for word, left in carrier("window"))
+    return [f"window: {told}"]
 
 
 def expert_lines() -> list[str]:
