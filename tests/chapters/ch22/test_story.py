@@ -7,7 +7,7 @@ import torch
 from tformer import reference
 from tformer.models.layered import layered_decoder
 from tformer.parameters import leaves, tree_map
-from tformer_book.chapters.ch22 import story, story_reads
+from tformer_book.chapters.ch22 import story, story_kept, story_reads
 from tformer_book.storyteller import stored, training
 from tformer_book.storyteller.tales import parted
 
@@ -165,3 +165,19 @@ def test_every_word_chooses_two_experts() -> None:
         assert sum(layer["all"]) == pytest.approx(2)
         for shares in layer["kinds"].values():
             assert sum(shares) == pytest.approx(2)
+
+
+def test_stored_runs_are_those_of_the_recipe() -> None:
+    assert list(story_kept.kept()) == list(story.VERSIONS)
+    for several in story_kept.kept().values():
+        assert len(several) == len(story.SEEDS)
+        for one in several:
+            assert max(map(int, one["curve"])) == story.RECIPE.steps
+            assert set(one["cuts"]) == set(story_reads.CUTS)
+
+
+def test_intervals_of_three_seeds_carry_no_ranking() -> None:
+    for version in ("sinks", "experts", "window", "window, then all"):
+        mean, low, high = story_kept.ratio(version)
+        assert low < 1 < high
+        assert low < mean < high
