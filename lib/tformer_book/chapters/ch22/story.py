@@ -22,7 +22,7 @@ from tformer.layers import AttentionParameters, ExpertParameters, LayeredParamet
 from tformer.models.layered import layered_decoder
 from tformer.models.objectives import next_tokens
 from tformer.models.sizes import initialise
-from tformer.parameters import FeedForwardParameters, tree_map
+from tformer.parameters import tree_map
 from tformer.training import Recipe, StepMetrics, train
 from tformer_book.chapters.ch22 import story_reads as reads
 from tformer_book.chapters.ch22.story_kept import FILE
@@ -87,12 +87,12 @@ def untrained(version: str, seed: int) -> fast.Module:
     return fast.Module(layered_decoder, parameters, configuration=configuration(version))
 
 
-def _experts(wide: FeedForwardParameters, rng: np.random.Generator) -> ExpertParameters:
+def _experts(wide: Any, rng: np.random.Generator) -> ExpertParameters:
     """A wide feed-forward part, cut into experts, with a router drawn as its matrices are."""
     into = [np.stack(np.split(x, N_EXPERTS, axis=1)) for x in (wide.w_in, np.asarray(wide.w_gate))]
     out = np.stack(np.split(wide.w_out, N_EXPERTS))
     router = rng.normal(0, 0.02, (len(wide.w_in), N_EXPERTS))
-    return ExpertParameters(router, *into, out)
+    return ExpertParameters(router, into[0], into[1], out)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tformer import fast
-from tformer.layers import LayeredParameters, LayerParameters
+from tformer.layers import LayeredParameters
 from tformer.parameters import tree_map
 from tformer_book.storyteller.tales import KINDS
 
@@ -57,7 +58,7 @@ def tales_of(asked: tuple[np.ndarray, ...]) -> Tales:
     return Tales(given, wanted, kinds, at, given[rows, at["noun"]] == wanted[rows, end])
 
 
-def logits(p: LayeredParameters, c: Any, tokens: Tensor, masks: Masks = (None, None)) -> Tensor:
+def logits(p: Any, c: Any, tokens: Tensor, masks: Masks = (None, None)) -> Tensor:
     """The logits of `layered_decoder`, with a mask for each layer."""
     x = fast.embedding(tokens, p.embedding)
     for one, choices, mask in zip(p.layers, c.layers, masks, strict=True):
@@ -100,6 +101,10 @@ def cut(tales: Tales, of: Callable[[Tensor, Tensor], Tensor], on: tuple[str, ...
     return ~(of_rows[:, :, None] & on_rows[:, None, :]) | torch.eye(len(every), dtype=torch.bool)
 
 
+def _last_on(word: str, tales: Tales) -> Masks:
+    return None, _end(tales, (word,))
+
+
 NOUNS = ("noun", "second noun")
 CUTS: dict[str, Callable[[Tales], Masks]] = {
     "the end, on the nouns": lambda t: (_end(t, NOUNS), _end(t, NOUNS)),
@@ -107,10 +112,7 @@ CUTS: dict[str, Callable[[Tales], Masks]] = {
     "all others, on the nouns, first layer": lambda t: (_others(t, NOUNS), None),
     "the end, on the trouble": lambda t: (_end(t, ("trouble",)), _end(t, ("trouble",))),
     "the end, on words between": lambda t: (None, _end(t, BETWEEN)),
-    **{
-        f"the end, on {word}, second layer": lambda t, word=word: (None, _end(t, (word,)))
-        for word in BETWEEN
-    },
+    **{f"the end, on {word}, second layer": partial(_last_on, word) for word in BETWEEN},
 }
 
 
@@ -122,7 +124,7 @@ def _others(tales: Tales, on: tuple[str, ...]) -> Tensor:
     return cut(tales, lambda every, end: every != end, on)
 
 
-def sinks(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, list[float]]]:
+def sinks(p: Any, c: Any, tales: Tales) -> list[dict[str, list[float]]]:
     """For each layer, by head: its sink, and means over all words of the tales.
 
     "log sum" is ℓ of prop-sink, over the scores of a row; "weight" is what the sink takes, and "at
@@ -137,7 +139,7 @@ def sinks(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, list[flo
         for one, choices in zip(p.layers, c.layers, strict=True):
             ell = _log_sum(x, one, choices)
             rest = _log_sum(x, one, choices, away)
-            z = one.attention.sinks  # type: ignore[union-attr]
+            z = one.attention.sinks
             weight = torch.zeros_like(ell) if z is None else torch.sigmoid(z - ell)
             first = (1 - weight) * (1 - torch.exp(rest - ell))
             found.append(
@@ -154,7 +156,7 @@ def sinks(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, list[flo
     return found
 
 
-def _log_sum(x: Tensor, one: LayerParameters, c: Any, mask: Tensor | None = None) -> Tensor:
+def _log_sum(x: Tensor, one: Any, c: Any, mask: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of exp(score) of each row and head, (n, T, H).
 
     Values of 1 and a sink of 0 make of the library's attention the share σ(ℓ) that values get.
@@ -172,7 +174,7 @@ def _log_sum(x: Tensor, one: LayerParameters, c: Any, mask: Tensor | None = None
     return torch.logit(y[..., : len(picked)])
 
 
-def experts(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, Any]]:
+def experts(p: Any, c: Any, tales: Tales) -> list[dict[str, Any]]:
     """For each layer: the share of the words of each kind that choose each expert, by kind read."""
     x, found = fast.embedding(tales.given, p.embedding), []
     read = torch.cat([tales.kinds[:, :1] * 0 - 1, tales.kinds[:, :-1]], dim=1)
@@ -180,7 +182,7 @@ def experts(p: LayeredParameters, c: Any, tales: Tales) -> list[dict[str, Any]]:
         for one, choices in zip(p.layers, c.layers, strict=True):
             mixed = fast.layer(x, replace(one, experts=None), choices)
             inputs = fast.rms_norm(mixed, one.feed_forward_norm, choices.eps)
-            weights = fast.top_k_routing(inputs @ one.experts.w_router, choices.routing)  # type: ignore[union-attr,arg-type]
+            weights = fast.top_k_routing(inputs @ one.experts.w_router, choices.routing)
             chosen = (weights > 0).double()
             shares = {kind: chosen[read == i].mean(0).tolist() for i, kind in enumerate(KINDS)}
             found.append({"all": chosen[read >= 0].mean(0).tolist(), "kinds": shares})
