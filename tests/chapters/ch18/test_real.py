@@ -21,13 +21,16 @@ def test_a_prompt_is_answered_as_stored(model: PretrainedModel, kind: str) -> No
         assert row[0] == pytest.approx(real.stored()[kind][name][0], abs=0.13), name
 
 
-@pytest.mark.parametrize("few", real.FEW)
+@pytest.mark.parametrize(
+    ("kind", "few"),
+    [("capitals", 0), ("capitals", 1), ("capitals", 2), ("labels", 1), ("labels, flipped", 2)],
+)
 def test_a_question_behind_few_examples_is_answered_as_stored(
-    model: PretrainedModel, few: int
+    model: PretrainedModel, kind: str, few: int
 ) -> None:
     """One answer in nine may move, as above."""
-    text = real.lines("capitals", np.random.default_rng((18, 0, 0)))
-    kept = real.stored_few()[str(few)][0]
+    text = real.lines(kind, np.random.default_rng((18, real.KINDS.index(kind), 0)))
+    kept = real.stored_few()[kind][str(few)][0]
     assert real.right_behind(model, text, few) == pytest.approx(kept, abs=0.13)
 
 
@@ -37,6 +40,14 @@ def test_a_prompt_asks_behind_its_colons(model: PretrainedModel) -> None:
     assert model.tokenizer.decode(tokens) == "France: Paris\ndog: foo"
     assert [model.tokenizer.decode([tokens[i]]) for i in colons] == [":", ":"]
     assert model.tokenizer.decode([right[1]]) == " bar"
+
+
+def test_answers_are_chosen_of_all_tokens_or_among_some() -> None:
+    import torch
+
+    scores = torch.tensor([[0.0, 3.0, 1.0, 2.0], [4.0, 0.0, 2.0, 1.0]])
+    assert real.answers(scores).tolist() == [1, 0]
+    assert real.answers(scores, [3, 2]).tolist() == [3, 2]
 
 
 @pytest.mark.parametrize("kind", real.KINDS)

@@ -198,13 +198,52 @@ def three_kinds(
     require(shuffled > summary["capitals"]["whole"][0] - 0.1, f"shuffled: {shuffled:.2f}")
     turned = _lower(found["labels"]["whole"], found[flipped or "labels, flipped"]["whole"])
     require(turned > 4, f"flipped labels: lower by {turned:.1f} standard errors")
-    few = {number: float(np.mean(row)) for number, row in real.stored_few().items()}
+    behind = real.stored_few()["capitals"]
+    few = {number: float(np.mean(row)) for number, row in behind.items()}
     for number, share in BEHIND_FEW.items():
         require(near(few[number], share, 5.1e-3), f"behind {number} examples {few[number]:.3f}")
     require(few[none] < 0.05, f"behind {none} examples {few[none]:.3f} are right")
-    more = _lower(found["capitals, shuffled"]["whole"], real.stored_few()["2"])
+    more = _lower(found["capitals, shuffled"]["whole"], behind["2"])
     require(more > 4, f"two right lines: lower by {more:.1f} standard errors than shuffled ones")
     return "the table to .005; what is concluded holds by four standard errors or more"
+
+
+FEW_LINES = {
+    "capitals": (0.00, 0.52, 0.57),
+    "capitals, shuffled": (0.00, 0.51, 0.75),
+    "labels": (0.58, 0.50, 0.52),
+    "labels, random": (0.58, 0.57, 0.62),
+    "labels, flipped": (0.56, 0.60, 0.60),
+}
+"""Right answers behind 0, 1 and 2 lines."""
+
+
+@claim(
+    "exm-few-lines",
+    "empirical",
+    mutants={
+        "one shuffled line helps less than a right one": {"harm": 0.2},
+        "two right labels tell the groups": {"ahead": 0.2},
+        "eight right labels do not": {"many": "labels, random"},
+    },
+    scope="24 prompts of five kinds, 0, 1 and 2 lines; stored",
+)
+def few_lines(harm: float = 0.0, ahead: float = 0.0, many: str = "labels") -> str:
+    """The table; then gaps between kinds, in standard errors of the difference."""
+    few, whole = real.stored_few(), {kind: row["whole"] for kind, row in real.stored().items()}
+    for kind, stated in FEW_LINES.items():
+        shares = [float(np.mean(few[kind][str(number)])) for number in real.FEW]
+        require(near(shares, stated, 5.1e-3), f"{kind}: {show(shares)}")
+    for number in ("1", "2"):
+        wrong = [share - harm for share in few["capitals, shuffled"][number]]
+        lost = _lower(few["capitals"][number], wrong)
+        require(lost < 2, f"{number} shuffled: lower by {lost:.1f} standard errors")
+        right = [share + ahead for share in few["labels"][number]]
+        gain = _lower(right, few["labels, flipped"][number])
+        require(gain < 2, f"{number} right labels: ahead by {gain:.1f} standard errors")
+    gain = _lower(whole[many], whole["labels, flipped"])
+    require(gain > 6, f"eight right labels: ahead by {gain:.1f} standard errors")
+    return "the table to .005; gaps below two standard errors behind 1 and 2 lines, above six later"
 
 
 def _lower(first: list[float], second: list[float]) -> float:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,14 @@ from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import BlockParameters
 from tformer.tokens import BPE
 
+if TYPE_CHECKING:  # a page that shows what is stored need not wait for it
+    import torch
+
 __all__ = [
     "CUTS",
     "FEW",
     "FEW_FILE",
+    "FEW_KINDS",
     "FILE",
     "INDUCTION",
     "KINDS",
@@ -41,7 +45,7 @@ __all__ = [
 FILE = Path(__file__).with_name("real.json")
 FEW_FILE = Path(__file__).with_name("few.json")
 FEW = (0, 1, 2)
-"""So many capitals stand before each question of `measured_few`."""
+"""So many lines stand before each question of `measured_few`."""
 PROMPTS, SHOWN = 24, 8
 """Prompts of each kind, and examples before the first that is asked."""
 INDUCTION = ((17, 3), (17, 4), (18, 6), (18, 7))
@@ -70,6 +74,8 @@ KINDS = (
     "labels, flipped",
     "word pairs",
 )
+FEW_KINDS = KINDS[:5]
+"""The kinds of `measured_few`: a word pair cannot be asked before it was shown."""
 
 
 class Line(NamedTuple):
@@ -142,6 +148,20 @@ def cuts(n_heads: int = 9) -> dict[str, tuple[tuple[int, int], ...]]:
 CUTS = cuts()
 
 
+def labelled(text: Sequence[Line]) -> bool:
+    """Whether all right words of a prompt are `LABELS`."""
+    return {line.right for line in text} <= {*LABELS}
+
+
+def answers(scores: torch.Tensor, among: Sequence[int] | None = None) -> torch.Tensor:
+    """The likeliest token of each row of scores (n, n_vocab), of all or `among` some: (n,)."""
+    import torch
+
+    if among is None:
+        return scores.argmax(dim=-1)
+    return torch.tensor(among)[scores[:, among].argmax(dim=-1)]
+
+
 def asked(model: PretrainedModel, texts: Sequence[Sequence[Line]]) -> dict[str, list[float]]:
     """The share of right answers of each prompt, by what is cut.
 
@@ -173,10 +193,7 @@ def asked(model: PretrainedModel, texts: Sequence[Sequence[Line]]) -> dict[str, 
                     gone = [head for layer, head in heads if layer == i]
                     y = fast.block(y, without(one, gone) if gone else one, c, **around)
                 scores = fast.unembed(fast.rms_norm(y[colons[SHOWN:]], p.norm, c.eps), p)
-                if {line.right for line in text} <= {*LABELS}:
-                    told = torch.tensor(labels)[scores[:, labels].argmax(dim=-1)]
-                else:
-                    told = scores.argmax(dim=-1)
+                told = answers(scores, labels if labelled(text) else None)
                 found[name].append(float((told == torch.tensor(right[SHOWN:])).float().mean()))
     return found
 
@@ -194,7 +211,8 @@ def measured(model: PretrainedModel, prompts: int = PROMPTS) -> dict[str, dict[s
 def right_behind(model: PretrainedModel, text: Sequence[Line], few: int) -> float:
     """The share of right answers to the questions of a prompt, each alone behind `few` lines.
 
-    All are asked in one batch. Shorter ones are filled up behind the colon, which sees none of it.
+    Answers are chosen as in `asked`. All are asked in one batch. Shorter ones are filled up behind
+    the colon, which sees none of it.
     """
     import torch
 
@@ -215,21 +233,30 @@ def right_behind(model: PretrainedModel, text: Sequence[Line], few: int) -> floa
         for one in p.blocks:
             x = fast.block(x, one, c, bias=bias, sinusoids=sinusoids, causal=True)
         x = x[torch.arange(len(made)), ends]
-        told = fast.unembed(fast.rms_norm(x, p.norm, c.eps), p).argmax(dim=-1)
+        scores = fast.unembed(fast.rms_norm(x, p.norm, c.eps), p)
+    labels = [tokenizer.encode(f" {label}")[0] for label in LABELS]
+    told = answers(scores, labels if labelled(text) else None)
     return float((told == torch.tensor([right[-1] for _, _, right in made])).float().mean())
 
 
-def measured_few(model: PretrainedModel, prompts: int = PROMPTS) -> dict[str, list[float]]:
-    """The shares of right capitals behind 0, 1 and 2 examples, by this number.
+def measured_few(
+    model: PretrainedModel, prompts: int = PROMPTS
+) -> dict[str, dict[str, list[float]]]:
+    """The shares of right answers behind 0, 1 and 2 lines, by kind and by this number.
 
     The prompts are those of `measured`. Each of their questions is asked alone, behind the first
     lines of its prompt.
     """
-    texts = [lines(KINDS[0], np.random.default_rng((18, 0, n))) for n in range(prompts)]
-    return {str(few): [round(right_behind(model, text, few), 4) for text in texts] for few in FEW}
+    found = {}
+    for i, kind in enumerate(FEW_KINDS):
+        texts = [lines(kind, np.random.default_rng((18, i, n))) for n in range(prompts)]
+        found[kind] = {
+            str(few): [round(right_behind(model, text, few), 4) for text in texts] for few in FEW
+        }
+    return found
 
 
-def stored_few() -> dict[str, list[float]]:
+def stored_few() -> dict[str, dict[str, list[float]]]:
     """What `measured_few` returned when the file was written."""
     return dict(json.loads(FEW_FILE.read_text(encoding="utf-8")))
 

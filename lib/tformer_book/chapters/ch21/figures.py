@@ -39,17 +39,18 @@ KINDS = (
     ("image and caption", "a patch, a word", "a table", "prefix, then causal"),
     ("graph", "a node", "none", "its edges"),
     ("series", "a few months", "a table", "none"),
+    ("speech", "five frames", "a table, or none", "hides padding"),
 )
 """Kind of data, token, positions, mask."""
 
 
 def strip(told: bool = True) -> Fitting:
-    """Six kinds of data: what a token is; and, if `told`, the positions and the mask."""
+    """Seven kinds of data: what a token is; and, if `told`, the positions and the mask."""
     return Fitting(_kinds(told, COLUMN, 9.5, (0, 0.27, 0.53, 0.73)), _narrow(told))
 
 
 def _kinds(told: bool, width: float, size: float, lefts: tuple[float, ...]) -> Figure:
-    figure, ax = blank(width, 2.0)
+    figure, ax = blank(width, 2.3)
     ax.set_aspect("auto")
     head = ("kind of data", "token", "positions", "mask")
     for y, row in enumerate((head, *KINDS)):
@@ -72,7 +73,7 @@ def _kinds(told: bool, width: float, size: float, lefts: tuple[float, ...]) -> F
 
 
 def _narrow(told: bool) -> Figure:
-    figure, ax = blank(PHONE, 3.4)
+    figure, ax = blank(PHONE, 3.9)
     ax.set_aspect("auto")
     for y, (kind, token, positions, mask) in enumerate(KINDS):
         ax.text(0, 2 * y, f"{kind}: {token}", fontsize=8.6, va="center")
