@@ -99,7 +99,11 @@ function render({ model, el }) {
   const live = voice(), crumbs = h("nav", { class: "tf-view-crumbs", "aria-label": "Where you are" }), stage = h("div", { class: "tf-view-stage" });
   let all = null, words = [];
   const go = (id, row = -1, column = -1) => assign(model, { part: id, row, column });
-  const map = wholeMap(parts, model.get("groups"), (id) => { go(id); stage.querySelector("[tabindex='0']")?.focus(); });
+  const map = wholeMap(parts, model.get("groups"), (id) => {
+    go(id);
+    stage.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
+    crumbs.scrollIntoView({ block: "nearest" });
+  });
   const back = () => {
     const id = model.get("part");
     go("");
@@ -182,10 +186,10 @@ function wholeMap(parts, groups, open) {
       pictures.forEach((other) => other.el.classList.toggle("tf-view-source", part.of.includes(other.part.id))); };
     let shape = "";
     const el = h("button", { type: "button", class: `tf-view-picture tf-view-of-${part.columns} tf-view-${part.colour}`, click: () => open(part.id), focus: tell, pointerenter: tell },
-      canvas, h("span", { class: "tf-view-name" }, part.caption), h("span", { class: "tf-view-more" }, part.formula));
+      canvas, h("span", { class: "tf-view-name" }, part.caption), " ", h("span", { class: "tf-view-more" }, part.formula));
     const update = (array) => {
       shape = shapeOf(part, array);
-      el.setAttribute("aria-label", `${groups[part.group]}: ${part.name}, ${shape}`);
+      el.setAttribute("aria-label", `${groups[part.group]}: ${part.caption} ${part.formula}, ${shape}`);
     };
     return { part, el, canvas, update };
   });
