@@ -132,6 +132,28 @@ def test_a_number_leads_to_those_that_it_came_from(show: Callable) -> None:
     assert widget.locator(".tf-view-picture").count() == len(PARTS)
 
 
+def test_a_score_leads_to_the_query_of_its_row_and_the_key_of_its_column(show: Callable) -> None:
+    page, ours = show(MachineView(part="scores 2", row=17, column=9), viewport=DESK), arrays(WIDE)
+    widget = page.locator(".tf-view")
+    for name, row in (("q", 17), ("k", 9)):
+        widget.get_by_role("button", name=f"see {name}", exact=True).click()
+        numbers = ours[f"{name} 2"][row]
+        largest = numbers[np.abs(numbers).argmax()]
+        assert value(widget, "view-number") == [pytest.approx(largest, abs=EXACT)]
+        widget.get_by_role("button", name="The whole machine").click()
+        widget.get_by_role("button", name="Block 2, attention: scores").click()
+        page.locator("tbody tr").nth(17).locator("td").nth(9).click()
+
+
+def test_pointing_at_a_number_reads_it_and_going_away_returns(show: Callable) -> None:
+    page, ours = show(MachineView(part="v 1", row=3, column=4), viewport=DESK), arrays(WIDE)["v 1"]
+    widget = page.locator(".tf-view")
+    widget.locator("tbody tr").nth(4).locator("td").nth(5).hover()
+    assert value(widget, "view-number") == [pytest.approx(ours[4, 5], abs=EXACT)]
+    page.mouse.move(5, 5)
+    assert value(widget, "view-number") == [pytest.approx(ours[3, 4], abs=EXACT)]
+
+
 def test_a_weight_is_cut_and_restored(show: Callable) -> None:
     page = show(MachineView(part="weights 1", row=9, column=7), viewport=DESK)
     widget = page.locator(".tf-view")
