@@ -159,7 +159,7 @@ def test_a_weight_is_cut_and_restored(show: Callable) -> None:
     widget = page.locator(".tf-view")
     widget.get_by_role("button", name="cut this weight").click()
     assert value(widget, "view-number") == [0]
-    expect(widget.locator(".tf-view-cuts")).to_have_text("cut in block 1: “it” → “street” ")
+    expect(widget.locator(".tf-view-cuts")).to_contain_text("cut in block 1: “it” → “street”")
     widget.get_by_role("button", name="The whole machine").click()
     ours = arrays(WIDE, [(0, 9, 7)])["p"][-1]
     assert values(widget, "guess") == pytest.approx(sorted(ours)[:-4:-1], abs=EXACT)
@@ -235,3 +235,20 @@ def test_on_a_phone_the_map_is_a_list_and_a_tap_opens(show: Callable) -> None:
     pictures.nth(10).tap()
     page.locator(".tf-view-cell").nth(3).tap()
     expect(page.locator(".tf-view-value")).to_contain_text("for the query of “.”")
+
+
+def test_in_the_notebook_what_is_opened_and_cut_reaches_python(notebook: Callable) -> None:
+    lab = notebook(
+        "from tformer_book.chapters.ch00.view import MachineView\n"
+        "view = MachineView(part='weights 1', row=9, column=7)",
+        "view",
+        "print('python', view.part, view.row, view.column, view.cut)",
+    )
+    lab.run(0)
+    widget = lab.run(1).locator(".tf-view")
+    widget.get_by_role("button", name="cut this weight").click()
+    widget.get_by_role("button", name="see masked").click()
+    widget.locator("tbody tr").nth(4).locator("td").nth(2).click()
+    lab.page.keyboard.press("ArrowDown")
+    assert widget.locator("a").count() == 0
+    lab.says(2, "python masked 1 5 2 [[0, 9, 7]]")

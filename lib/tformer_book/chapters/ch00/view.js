@@ -123,8 +123,7 @@ function render({ model, el }) {
     words = text.split(" ");
     all = everyArray(machine(), tokens, cut);
     next.disabled = words.length >= machine().P.length;
-    cutNote.replaceChildren(...cut.filter(([, asks]) => asks < words.length).map(([layer, asks, asked]) => `cut in block ${layer + 1}: “${words[asks]}” → “${words[asked]}” `));
-    restore.hidden = !cut.length;
+    cutNote.replaceChildren(...cut.filter(([, asks]) => asks < words.length).map(([layer, asks, asked]) => `cut in block ${layer + 1}: “${words[asks]}” → “${words[asked]}” `), ...(cut.length ? [restore] : []));
     examples.forEach((one, i) => one.setAttribute("aria-pressed", Object.values(model.get("examples"))[i] === text));
     crumbs.replaceChildren(...trail(parts, chosen, model.get("groups"), back, go));
     if (chosen) zoom.update(chosen, all, words);
@@ -138,7 +137,7 @@ function render({ model, el }) {
     event.preventDefault();
     back();
   });
-  root.append(typing.el, h("div", { class: "tf-view-buttons", role: "group", "aria-label": "Texts" }, ...examples, next, reset, cutNote, restore),
+  root.append(typing.el, h("div", { class: "tf-view-buttons", role: "group", "aria-label": "Texts" }, ...examples, next, reset, cutNote),
     crumbs, stage, typing.list, live);
   const stop = follow(model, TRAITS, draw), paint = () => map.paint();
   const watch = new MutationObserver(paint), paper = matchMedia("print");
