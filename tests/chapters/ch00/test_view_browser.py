@@ -115,6 +115,22 @@ def test_by_keyboard_from_the_map_to_a_number_and_back(show: Callable) -> None:
     expect(widget.get_by_role("button", name="Block 1, attention: weights")).to_be_focused()
 
 
+def test_the_keyboard_keeps_its_place_when_what_was_pressed_goes(show: Callable) -> None:
+    page = show(MachineView(part="weights 1", row=9, column=7), viewport=DESK)
+    widget, keyboard = page.locator(".tf-view"), page.keyboard
+    for name, after in (("cut this weight", "it 9"), ("see masked", "it 9")):
+        widget.get_by_role("button", name=name).focus()
+        keyboard.press("Enter")
+        row = page.evaluate("document.activeElement.closest('tr')?.innerText.split('\\t')[0]")
+        assert row == after, name
+    widget.get_by_role("button", name="← scores").focus()
+    for name in ("← v", "← k", "← q"):
+        keyboard.press("Enter")
+        expect(widget.get_by_role("button", name=name, exact=True)).to_be_focused()
+    widget.get_by_role("button", name="restore", exact=True).click()
+    expect(widget.get_by_role("button", name="write the likeliest next word")).to_be_focused()
+
+
 def test_a_number_leads_to_those_that_it_came_from(show: Callable) -> None:
     page = show(MachineView(part="p"), viewport=DESK)
     widget, ours = page.locator(".tf-view"), arrays(WIDE)

@@ -98,7 +98,7 @@ function render({ model, el }) {
   const parts = model.get("parts"), start = traits(model, TRAITS), partOf = (id) => parts.find((part) => part.id === id);
   const live = voice(), crumbs = h("nav", { class: "tf-view-crumbs", "aria-label": "Where you are" }), stage = h("div", { class: "tf-view-stage" });
   let all = null, words = [];
-  const go = (id, row = -1, column = -1) => assign(model, { part: id, row, column });
+  const go = (part, row = -1, column = -1) => assign(model, { row, column, part }); // the array last: it opens at its number
   const map = wholeMap(parts, model.get("groups"), (id) => {
     go(id);
     stage.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
@@ -117,7 +117,7 @@ function render({ model, el }) {
   next.setAttribute("aria-label", "write the likeliest next word");
   const examples = Object.entries(model.get("examples")).map(([name, text]) => button(name, () => read(text)));
   const reset = button("reset", () => { assign(model, start); typing.show(); });
-  const restore = button("restore", () => assign(model, { cut: [] }));
+  const restore = button("restore", () => { assign(model, { cut: [] }); next.focus(); });
   const draw = () => {
     const { text, part, cut } = traits(model, TRAITS), tokens = indices(text), chosen = partOf(part);
     words = text.split(" ");
@@ -171,9 +171,13 @@ function textField(model, read, root) {
 function trail(parts, part, groups, back, go) {
   if (!part) return [h("span", { "aria-current": "true" }, "The whole machine"), h("span", { class: "tf-view-legend" },
     h("i", { class: "tf-view-above" }), " above 0 ", h("i", { class: "tf-view-below" }), " below 0 ", h("i", { class: "tf-view-amber" }), " weights")];
-  const at = parts.indexOf(part), step = (other, text) => (other ? [h("button", { type: "button", class: "tf-view-step", click: () => go(other.id) }, text(other.name))] : []);
+  const at = parts.indexOf(part), step = (side, other, text) => (other ? [h("button", { type: "button", class: `tf-view-step tf-view-${side}`, click: ({ currentTarget }) => {
+    const line = currentTarget.closest("nav");
+    go(other.id);
+    (line.querySelector(`.tf-view-${side}`) ?? line.querySelector("button")).focus();
+  } }, text(other.name))] : []);
   return [h("button", { type: "button", class: "tf-view-back", click: back }, "The whole machine"), " › ", groups[part.group], " › ", h("b", { "aria-current": "true" }, part.name),
-    h("span", { class: "tf-view-steps" }, ...step(parts[at - 1], (name) => `← ${name}`), ...step(parts[at + 1], (name) => `${name} →`))];
+    h("span", { class: "tf-view-steps" }, ...step("before", parts[at - 1], (name) => `← ${name}`), ...step("after", parts[at + 1], (name) => `${name} →`))];
 }
 
 /** All arrays as pictures, a line for each part of the machine; Tab stops once, arrow keys lead through. */
@@ -255,6 +259,9 @@ function oneArray(model, go, live) {
   table.addEventListener("pointerover", ({ target, pointerType }) => {
     const at = pointerType === "mouse" && place(target);
     if (at) tell(...at);
+  });
+  reading.addEventListener("click", ({ target }) => { // its buttons are gone by now
+    if (target.closest("button")) table.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
   });
   table.addEventListener("pointerleave", () => tell(...chosen()));
   const build = () => {
