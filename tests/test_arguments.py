@@ -111,6 +111,32 @@ def test_only_the_outermost_call_is_made_by_another() -> None:
     assert made == [("twice", [(1, 2, 3), (2,)])]
 
 
+def test_a_call_without_checks_is_the_same_call_otherwise() -> None:
+    """Calls inside it are not checked either, and the next call from outside is."""
+    made = []
+
+    def outermost(function: Any, args: Any, kwargs: Any, found: list[np.ndarray]) -> Any:
+        made.append((function.__name__, found))
+        return function(*args, **kwargs)
+
+    inner, x = checked(area, outermost=outermost), np.ones((1, 2, 3))
+
+    def twice(x: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+        return inner(inner(x, tokens), tokens)  # the second would be refused alone
+
+    twice.__doc__ = area.__doc__
+    outer = checked(twice, outermost=outermost)
+    tokens = np.ones(2, int)
+    np.testing.assert_array_equal(outer.unchecked(x, tokens=tokens), outer(x, tokens))
+    assert [(name, len(found)) for name, found in made] == [("twice", 0), ("twice", 2)]
+    with pytest.raises(TypeError, match=r"area: x must be a numpy\.ndarray; got int"):
+        inner(3, tokens)
+    with pytest.raises(AttributeError, match="'int' object has no attribute"):
+        inner.unchecked(3, tokens)
+    with pytest.raises(TypeError, match=r"area: x must be a numpy\.ndarray; got int"):
+        inner(3, tokens)
+
+
 def test_several_results_need_names() -> None:
     def two(x: np.ndarray) -> np.ndarray:
         """x : (..., d_k) array

