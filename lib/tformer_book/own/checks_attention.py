@@ -23,6 +23,8 @@ def _scores() -> Iterator[Case]:
     yield case(x=[0.0, three], axis=-1, want=[0.25, 0.75])
     yield case(x=[[0.0, three], [three, three]], axis=0, want=[[0.25, 0.5], [0.75, 0.5]])
     yield case(x=[1000, 1000 + three], axis=-1, want=[0.25, 0.75], why="Scores may be large.")
+    apart = "Rows may lie far apart: e^(−1000) is 0, so each row needs its own largest score."
+    yield case(x=[[0, 0], [-1000, -1000]], axis=-1, want=[[0.5, 0.5], [0.5, 0.5]], why=apart)
     yield case(x=[0, -np.inf, three], axis=-1, want=[0.25, 0, 0.75], why="−∞ gets weight 0.")
     for axis in (0, 1, 2, -2):
         yield case(x=arrays(axis + 3, (2, 3, 4))[0], axis=axis)
@@ -35,6 +37,9 @@ def _scores() -> Iterator[Case]:
     slips="""
         torch.exp(x - x.amax(axis, keepdim=True)) → torch.exp(x)
             Large scores overflow: exp(1000) is ∞. Take the largest score off all first.
+        x.amax(axis, keepdim=True) → x.max()
+            You took off the largest score of the whole table. A row far below it is left with
+            zeros: take off the largest score of each row, along the axis.
         terms.sum(axis, keepdim=True) → terms.sum()
             Everything was added up; each row of the axis has a sum of its own.
         x.amax(axis, keepdim=True) → x.amax(-1, keepdim=True) ;; terms.sum(axis, → terms.sum(-1,

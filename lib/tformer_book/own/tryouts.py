@@ -225,14 +225,16 @@ def whole(my: ModuleType) -> Iterator[str]:
     p, c, tokenizer = smollm2(my)
     shapes = my.parameter_shapes(c)
     yield f"SmolLM2: {sum(math.prod(shape) for shape in shapes.values()):,} parameters"
-    tokens = torch.tensor(tokenizer.encode(f"{PROMPT} Paris, and that of Italy is"))
+    text = f"{PROMPT} Paris, and that of Italy is"
+    tokens = torch.tensor(tokenizer.encode(text))
     with torch.inference_mode():
         logits = my.transformer(tokens, p, c)[0]
         found = from_pretrained()
         wanted = reference.decoder(tokens.numpy(), found.parameters, found.configuration)
     error = np.abs(logits.numpy() - wanted).max()
     yield f"Your logits and the library's differ by less than 0.001: {error < 1e-3}"
-    yield f"The likeliest next token:{tokenizer.decode([int(logits[-1].argmax())])}"
+    likeliest = tokenizer.decode([int(logits[-1].argmax())])
+    yield f"The likeliest token after “{text}”:{likeliest}"
 
 
 @tryout(11)

@@ -65,7 +65,8 @@ class World:
     def right(self, my: ModuleType, p: Any, c: Any) -> str:
         """Say in how many new stories the last noun is right."""
         with torch.inference_mode():
-            guess = my.transformer(torch.from_numpy(self.asked[:, :-1]), p, c)[0][:, -1].argmax(-1)
+            logits = my.transformer(torch.from_numpy(self.asked[:, :-1]), p, c)[0][:, -1]
+        guess = logits.argmax(-1).where(logits.isfinite().all(-1), -1)  # nan would be the largest
         return f"{int((guess.numpy() == self.asked[:, -1]).sum())} of {len(self.asked)}"
 
     def text(self, tokens: Iterable[int]) -> str:
