@@ -1,8 +1,8 @@
 """The row of "it" as a strip: what a chapter finds, what it leaves, and its frame of the film.
 
 A strip is a line of squares for each reading of the row, a square for each word. At the head of a
-chapter the lines that it will earn hold question marks. The film of the landing page has one frame
-a chapter: four numbers, under both endings of the sentence.
+chapter each line that it will earn is an empty row with a question mark. The film of the landing
+page has one frame a chapter: four numbers, under both endings of the sentence.
 """
 
 from collections.abc import Sequence
@@ -133,22 +133,27 @@ def _drawn(
             if x == 0:
                 place: Any = {"va": "center", "linespacing": 1}
                 ax.text(-shape.left, y + 0.5, line.name, fontsize=SIZE, **place)
-            _square(ax, line, t, (x, y), told or not line.asked)
+            if told or not line.asked:
+                _square(ax, line, t, (x, y))
+            elif x == 0:
+                _asked(ax, y, min(shape.across, len(words) - t))
     ax.set(aspect="auto", xlim=(-shape.left, shape.across), ylim=(height - above, -above))
     return figure
 
 
-def _square(ax: Axes, line: Line, t: int, place: tuple[float, float], known: bool) -> None:
-    """One word's square with its number, or with a question mark."""
+def _square(ax: Axes, line: Line, t: int, place: tuple[float, float]) -> None:
+    """One word's square with its number."""
     value, (x, y) = float(line.values[t]), place
-    if known:
-        squares(ax, line.values[None, [t]], place, line.color, most=line.most)
-    else:
-        ax.add_patch(Rectangle((x + 0.05, y + 0.05), 0.9, 0.9, fc="none", ec=QUIET))
-    full = known and line.color == QUIET and value / line.most > 0.8
-    look: Any = {"ha": "center", "va": "center", "fontsize": SIZE}
-    text = _short(value, line.digits) if known else "?"
-    ax.text(x + 0.5, y + 0.5, text, color="#FFFFFF" if full else INK, **look)
+    squares(ax, line.values[None, [t]], place, line.color, most=line.most)
+    color = "#FFFFFF" if line.color == QUIET and value / line.most > 0.8 else INK
+    text = _short(value, line.digits)
+    ax.text(x + 0.5, y + 0.5, text, color=color, ha="center", va="center", fontsize=SIZE)
+
+
+def _asked(ax: Axes, y: float, across: int) -> None:
+    """An empty row of this many squares, with one question mark."""
+    ax.add_patch(Rectangle((0.05, y + 0.05), across - 0.1, 0.9, fc="none", ec=QUIET))
+    ax.text(across / 2, y + 0.5, "?", color=INK, ha="center", va="center", fontsize=SIZE)
 
 
 def _short(value: float, digits: int) -> str:
