@@ -1,4 +1,4 @@
-// Multiple choice: choose, check, read why. Nothing is recorded anywhere.
+// Multiple choice: choose, check, read why. On a page record.js keeps in this browser which answers were right; nothing is sent.
 
 export const core = { tokens };
 

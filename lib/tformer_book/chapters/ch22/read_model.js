@@ -40,7 +40,7 @@ function render({ model, el }) {
   const start = traits(model, TRAITS), models = model.get("models");
   const root = frame(el, "tf-reader", "Read a model's code", "choose a model, then one wrong guess. Which guess moves nothing?"), live = voice();
   const picks = models.map(({ name }, i) => button(name, () => assign(model, { model: i, guess: -1 })));
-  const code = h("ol", { class: "tf-reader-code", "aria-label": "Lines of the block", tabindex: "0" });
+  const code = h("ol", { class: "tf-reader-code", "aria-label": "Lines of the block" });
   const wrong = h("div", { class: "tf-actions", role: "group", "aria-label": "Wrong guesses" });
   const said = h("p", { class: "tf-said" }), facts = cells(["added", "gone", "moved", "length"]);
   const range = slider("Length of the text, in powers of ten", { min: 1, max: 6, step: 0.05 }, (length) => assign(model, { length }));
