@@ -63,7 +63,7 @@ begin = start=$$(date +%s);
 took = ; status=$$?; echo "== $(1): $$(($$(date +%s) - start)) s"; exit $$status
 
 .PHONY: help book test check hooks static unit notebooks browser model editions serve zip lab hub course run ledger \
-	exercises exam launch chapter storyteller sweep bench machines lock clean
+	exercises exam launch chapter storyteller sweep bench lite released machines lock clean
 .DEFAULT_GOAL := help
 
 help: ## Say what can be made
@@ -198,6 +198,21 @@ sweep: $(READY) ## A law of one's own (chapter 20): 24 runs in minutes, PLAN=lon
 
 bench: book ## Measure builds, notebooks and pages into benchmarks/results
 	@$(PY) benchmarks/run.py
+
+released: ## Compare the families with the newest transformers, in an environment of its own: make released ONLY=llama
+	@test -x _build/env-released/bin/python || $(PYTHON) -m venv _build/env-released
+	@_build/env-released/bin/python -m pip install --disable-pip-version-check --quiet --upgrade \
+	  numpy scipy safetensors torch transformers
+	@_build/env-released/bin/python benchmarks/families.py $(ONLY)
+
+# The versions with which the site was seen to run (decision 057).
+LITE = jupyterlite-core==0.5.1 jupyterlite-pyodide-kernel==0.5.2 jupyter-server anywidget==0.11.0
+lite: $(READY) ## Build a site that runs exercises and some pages in the browser alone, in _build/lite/site
+	@$(PY) -m tformer_book.pipeline lite
+	@test -x _build/env-lite/bin/python || $(PYTHON) -m venv _build/env-lite
+	@_build/env-lite/bin/python -m pip install --disable-pip-version-check --quiet $(LITE)
+	@cd _build/lite && ../env-lite/bin/jupyter lite build --contents files --output-dir site
+	@echo "== the site is in _build/lite/site; it needs a server, and a network for its Python"
 
 machines: $(READY) $(MODEL) ## Check numbers and notebooks with the kernels of other processors: make machines ONLY=haswell
 	@$(PY) benchmarks/machines.py $(ONLY)

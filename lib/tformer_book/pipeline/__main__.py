@@ -15,7 +15,7 @@ from nbformat.sign import NotebookNotary
 from tformer_book.claims import claims
 from tformer_book.pipeline import changed, find_root, notebooks, run
 from tformer_book.pipeline.generators import exam, exercises, ledger, skeleton
-from tformer_book.pipeline.lab import desk, launch
+from tformer_book.pipeline.lab import desk, launch, lite
 from tformer_book.pipeline.notebook.normalise import dump, load, normalise
 from tformer_book.pipeline.rules import lint, names
 from tformer_book.pipeline.site import archive
@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
         ("exercises", _exercises, "write the exercise notebooks from their sources"),
         ("serve", _serve, "show the built book in a browser"),
         ("zip", _zip, "write the built book as one zip file that needs no server"),
+        ("lite", _lite, "write the notebooks and wheels of a JupyterLite site"),
         ("staged", _staged, "check the style of what is about to be committed"),
     ):
         commands.add_parser(name, help=words).set_defaults(action=action)
@@ -200,6 +201,10 @@ def _launch(root: Path, options: argparse.Namespace) -> None:
     print(
         f"wrote {len(written)} files into {options.folder}; push them as the branch of the buttons"
     )
+
+
+def _lite(root: Path, options: argparse.Namespace) -> None:
+    print(f"wrote {len(lite.write(root))} files into {lite.FOLDER}")
 
 
 def _editions(root: Path, options: argparse.Namespace) -> None:

@@ -108,8 +108,8 @@ def _close(lines: list[str], what: str, line: str) -> None:
         lines += ["", PROOF_END]
 
 
-def notebook(text: str, needed: tuple[str, ...]) -> NotebookNode:
-    """A notebook of the desk, as it is opened elsewhere."""
+def notebook(text: str, install: str) -> NotebookNode:
+    """A notebook of the desk, as it is opened elsewhere, with a first cell that installs."""
     made = parse(text)
     made.cells = [cell for cell in made.cells if cell.source != NOTE]
     for cell in made.cells:
@@ -117,9 +117,7 @@ def notebook(text: str, needed: tuple[str, ...]) -> NotebookNode:
             cell.source = plain(cell.source)
         else:  # seals are drawn by what builds the book, which is not installed there
             cell.source = cell.source.replace(f"\n{SEALS_ON}", "")
-    first = nbformat.v4.new_code_cell(
-        INSTALL.format(libraries=" ".join(f'"{one}"' for one in needed))
-    )
+    first = nbformat.v4.new_code_cell(install)
     first["id"] = "install"
     made.cells.insert(0, first)
     return made
@@ -173,8 +171,9 @@ def write(root: Path, folder: Path) -> list[Path]:
 
 def edition(root: Path, needed: tuple[str, ...]) -> dict[str, str]:
     """The files of the edition but its README, by their place."""
+    install = INSTALL.format(libraries=" ".join(f'"{one}"' for one in needed))
     made = {
-        name: dump(notebook(text, needed)) if name.endswith(".ipynb") else plain(text)
+        name: dump(notebook(text, install)) if name.endswith(".ipynb") else plain(text)
         for name, text in files(Book(root)).items()
     }
     project = _project(root)
