@@ -115,7 +115,8 @@ def test_the_epub_has_formulas_drawings_and_pictures(small: Made) -> None:
     with zipfile.ZipFile(io.BytesIO(made)) as archive:
         text = archive.read("EPUB/chapters/one.xhtml").decode()
         assert len(archive.read("EPUB/pictures/chapters-one-1.png")) > 500
-    assert "<mi>x</mi>" in text
+    negative, difference = '<mo form="prefix">−</mo><mi>y</mi>', "<mo>−</mo><mi>z</mi>"
+    assert f"<mi>x</mi><mo>=</mo>{negative}{difference}" in text
     assert "katex-html" not in text
     assert 'alt="a box. As drawn, red."' in text
     assert text.count("<svg") == 1  # the other shape is hidden, but its letter is here
