@@ -137,6 +137,17 @@ def test_a_page_of_the_book_is_printed_without_voids(real: Made) -> None:
     assert (0, "3. Queries, keys and values") in titles(reader.outline)
 
 
+def test_a_figure_higher_than_the_rest_of_a_sheet_leaves_no_void(
+    browser: Chromium, book: Path
+) -> None:
+    """The first figure of the first page lists what a model writes, over more than half a sheet."""
+    lines = (Line(0, "chapters/00_whole_machine"),)
+    first = read(browser, book, replace(contents.read(ROOT), lines=lines))
+    sheets = PdfReader(io.BytesIO(pdf.bind(*first))).pages[2:]
+    assert len(sheets) > 10
+    assert [share for share in map(foot, sheets[:-1]) if share > EMPTY] == []
+
+
 def test_a_page_of_the_book_is_an_epub(real: Made) -> None:
     made = epub.pack(*real)
     assert faults(made) == []
