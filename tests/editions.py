@@ -20,7 +20,8 @@ LINES = (Line(0, "index"), Line(0, caption="Sums & parts"), Line(1, "chapters/on
 BOOK = Book("Two pages", "A. Nobody", "en-GB", "1.2", LINES, "")
 MATH = (
     '<span class="katex"><span class="katex-mathml"><math xmlns="http://www.w3.org/1998/Math/MathML">'
-    '<mi>x</mi></math></span><span class="katex-html">x</span></span>'
+    "<mi>x</mi><mo>=</mo><mo>−</mo><mi>y</mi><mo>−</mo><mi>z</mi></math></span>"
+    '<span class="katex-html">x</span></span>'
 )
 QUIZ = (
     '<div class="cell_output"><div class="widget-host"><div class="tf-quiz">Predict.</div></div>'

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,14 @@ def test_the_site_brings_packages_at_the_versions_of_the_lock_file() -> None:
     assert shown is not None
     assert shown[1] in pins
     assert f"\n{shown[1]} " in lock
+
+
+def test_what_borrowed_packages_require_is_there() -> None:
+    kernel = {"ipython", "traitlets", "widgetsnbextension"}  # the site's kernel brings them
+    for name in lite.BORROWED:
+        needs = [x for x in requires(name) or [] if "extra ==" not in x]
+        needed = {re.split(r"[\s<>=!~;\[(]", x)[0].lower().replace("_", "-") for x in needs}
+        assert needed <= {*lite.BORROWED} | kernel, name
 
 
 def test_what_the_site_imports_needs_neither_pytorch_nor_safetensors(site: Any) -> None:

@@ -115,7 +115,8 @@ def test_the_epub_has_formulas_drawings_and_pictures(small: Made) -> None:
     with zipfile.ZipFile(io.BytesIO(made)) as archive:
         text = archive.read("EPUB/chapters/one.xhtml").decode()
         assert len(archive.read("EPUB/pictures/chapters-one-1.png")) > 500
-    assert "<mi>x</mi>" in text
+    negative, difference = '<mo form="prefix">−</mo><mi>y</mi>', "<mo>−</mo><mi>z</mi>"
+    assert f"<mi>x</mi><mo>=</mo>{negative}{difference}" in text
     assert "katex-html" not in text
     assert 'alt="a box. As drawn, red."' in text
     assert text.count("<svg") == 1  # the other shape is hidden, but its letter is here
@@ -134,6 +135,17 @@ def test_a_page_of_the_book_is_printed_without_voids(real: Made) -> None:
     assert any("(Outputsstayamongthevalues)" in text for text in texts)
     assert not any("Predict." in text for text in texts)
     assert (0, "3. Queries, keys and values") in titles(reader.outline)
+
+
+def test_a_figure_higher_than_the_rest_of_a_sheet_leaves_no_void(
+    browser: Chromium, book: Path
+) -> None:
+    """The first figure of the first page lists what a model writes, over more than half a sheet."""
+    lines = (Line(0, "chapters/00_whole_machine"),)
+    first = read(browser, book, replace(contents.read(ROOT), lines=lines))
+    sheets = PdfReader(io.BytesIO(pdf.bind(*first))).pages[2:]
+    assert len(sheets) > 10
+    assert [share for share in map(foot, sheets[:-1]) if share > EMPTY] == []
 
 
 def test_a_page_of_the_book_is_an_epub(real: Made) -> None:

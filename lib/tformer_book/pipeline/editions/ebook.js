@@ -43,6 +43,15 @@
     defs.append(all.get(id).cloneNode(true));
   }
 
+  // A sign after a relation, a comma or an opening bracket has no term before it. A reader of MathML
+  // knows that of the first in a row alone, and would set the others as a difference or a sum.
+  const ends = (mo) => mo.matches("mo") && !/^[)\]}⟩⌋⌉|∣∥!′…⋯%]$/.test(mo.textContent.trim());
+  const before = (el) => (el.previousElementSibling?.matches("mspace") ? before(el.previousElementSibling) : el.previousElementSibling);
+  for (const sign of copy.querySelectorAll(".katex mo")) {
+    const last = /^[−+±∓-]$/.test(sign.textContent) && before(sign);
+    if (last && ends(last)) sign.setAttribute("form", "prefix");
+  }
+
   for (const formula of [...copy.querySelectorAll(".katex-display, .katex")]) {
     const math = formula.querySelector("math");
     if (!math) continue;

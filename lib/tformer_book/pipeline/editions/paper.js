@@ -15,10 +15,13 @@
   // What is kept whole leaves a void above it, so long code and long tables are not.
   const long = [...document.querySelectorAll("article pre")].filter((el) => el.textContent.trimEnd().split("\n").length > LINES);
   long.push(...[...document.querySelectorAll("article table")].filter((el) => el.rows.length > ROWS));
+  // A figure to touch becomes smaller; one that is still high is text for the most part, and may break.
+  for (const host of document.querySelectorAll(".widget-host")) {
+    const zoom = Math.max(0.6, Math.min(0.8, HIGH / host.offsetHeight));
+    if (zoom * host.offsetHeight > HIGH) long.push(...host.querySelectorAll(".tf-widget"));
+    host.style.zoom = zoom.toFixed(2);
+  }
   for (const el of long) {
     for (let box = el; box && !box.matches("section, article"); box = box.parentElement) box.classList.add("edition-long");
-  }
-  for (const host of document.querySelectorAll(".widget-host")) {
-    host.style.zoom = Math.max(0.6, Math.min(0.8, HIGH / host.offsetHeight)).toFixed(2);
   }
 }

@@ -21,8 +21,10 @@ FOLDER = Path("_build") / "lite"
 PAGES = ("01_dot_products.ipynb", "02_softmax.ipynb", "03_attention.ipynb")
 """The main pages of chapters that were seen to run to their end in Pyodide."""
 OURS = ("tformer", "tformer-book")
-BORROWED = ("anywidget", "comm", "ipywidgets", "jupyterlab-widgets", "mpmath", "psygnal", "sympy")
-BORROWED += ("typing-extensions",)
+BORROWED = (
+    *("anywidget", "comm", "ipywidgets", "jupyterlab-widgets", "mpmath", "psygnal", "sympy"),
+    "typing-extensions",
+)
 """Packages of pure Python that the site brings along, at the versions of the lock file."""
 INSTALL = f"""\
 # The book's library, and what it needs of the browser's Python. It takes up to a minute.
