@@ -61,8 +61,10 @@ def in_thread(call: Callable[[], Any], seconds: float, measure: str = "") -> Out
 
     The seconds are those of a `Clock`, of the whole process: the caller waits meanwhile.
     A call that is stuck in Python is interrupted; one that is stuck in compiled code or asleep is
-    left behind, and the caller goes on.
+    left behind, and the caller goes on. A browser has no threads: there the call runs to its end.
     """
+    if sys.platform == "emscripten":
+        return in_place(call, seconds, measure)
     outcome = Outcome()
     context = contextvars.copy_context()
     target = functools.partial(_fill, outcome, call, measure)

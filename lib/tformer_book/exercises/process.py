@@ -30,7 +30,7 @@ from tformer_book.exercises.clock import WALL, Clock, computed_by
 
 Report = Callable[..., None]
 Work = Callable[[Report], None]
-CAN_FORK = hasattr(os, "fork") and sys.platform != "darwin"
+CAN_FORK = hasattr(os, "fork") and sys.platform not in ("darwin", "emscripten")
 BETWEEN_CALLS = 60.0  # seconds that our own code may take between two calls of an answer
 SIGNALS = {
     "SIGKILL": "the system ended it, as it does when memory runs out",
