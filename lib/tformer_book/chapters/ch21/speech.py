@@ -76,7 +76,9 @@ def logits(x: Any, real: Any, mask: Any, model: ModelParameters, library: Any = 
     return h.sum(-2) / real.sum(-2) @ model.unembedding
 
 
-def given(rows: Array, order: Array | None = None) -> tuple[torch.Tensor, ...]:
+def given(
+    rows: Array, order: Array | None = None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """What `logits` takes of some recordings, as tensors.
 
     Parameters
@@ -119,7 +121,8 @@ def trained(
 
     def loss(rng: np.random.Generator) -> torch.Tensor:
         i = rng.choice(len(chosen), BATCH, replace=False)
-        found = logits(*(x[i] for x in heard), model, fast)
+        x, real, mask = (part[i] for part in heard)
+        found = logits(x, real, mask, model, fast)
         return fast.cross_entropy(found, said[i]).mean()
 
     train(model, loss, STEPS, seed, until=until, decay=0.05)
