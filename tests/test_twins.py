@@ -131,6 +131,16 @@ def assert_values(case: Case) -> None:
         np.testing.assert_array_equal(case.arrays[key], value)
 
 
+@every("name", FUNCTIONS)
+def test_any_one_array_may_have_leading_axes_that_no_other_has(name: str) -> None:
+    """So a gradient may have more axes than what it is the gradient of."""
+    names, spec, *_ = documented(getattr(reference, name))
+    for i in range(len(names) if "..." in spec else 0):
+        leading = [(3,) if i == j else () for j in range(len(names))]
+        for settings in SETTINGS.get(name, [{}])[:3]:
+            assert_twins_agree(make(name, SIZES, leading, settings), ["float64"])
+
+
 @every("name", SCALED)
 def test_what_has_a_scale_has_the_same_values_by_the_kernel_of_a_gpu(name: str) -> None:
     with asked_as_on_a_gpu():

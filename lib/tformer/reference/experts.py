@@ -211,8 +211,7 @@ def mixture_of_experts_vjp(
     p, given = parameters, x
     x = np.broadcast_to(x, np.broadcast_shapes(x.shape, (*weights.shape[:-1], x.shape[-1])))
     dx = np.zeros_like(x)
-    dweights = np.zeros(np.broadcast_shapes(grad.shape[:-1], dx.shape[:-1]) + weights.shape[-1:])
-    dweights = dweights.astype(x.dtype)
+    dweights = np.zeros(weights.shape, x.dtype)
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     for e in range(weights.shape[-1]):
         weight = weights[..., e : e + 1]
@@ -221,12 +220,12 @@ def mixture_of_experts_vjp(
         outputs, kept = _expert(inputs, p, e, activation)
         douter = np.where(chosen, grad, 0) if weigh_input else np.where(chosen, weight * grad, 0)
         dinputs, dexpert = _expert_vjp(inputs, p, e, activation, kept, douter)
-        dweight = (dinputs * x if weigh_input else grad * outputs).sum(axis=-1)
-        dweights[..., e] = np.where(chosen[..., 0], dweight, 0)
+        dweight = (dinputs * x if weigh_input else grad * outputs).sum(axis=-1, keepdims=True)
+        dweights[..., e : e + 1] = sum_to(weight, np.where(chosen, dweight, 0))
         dx = dx + (weight * dinputs if weigh_input else dinputs)
         for name, dw in dexpert.items():
             grads[name][e] = dw
-    return sum_to(given, dx), ExpertParameters(**grads), sum_to(weights, dweights)
+    return sum_to(given, dx), ExpertParameters(**grads), dweights
 
 
 @equation

@@ -149,9 +149,11 @@ def layer_vjp(
     mixed = MIXERS[name](inputs, mixer, c, None, *options, kv)[0]
     between = x + normed(mixed, p.mixer_norm_after, c)
     fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
-    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, between.shape))
+    added = _added(between, fed, p, c)
+    shape = _ended(added, p, c, per_layer).shape
+    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, shape))
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
-    grad, dper_layer = _ended_vjp(_added(between, fed, p, c), p, c, per_layer, grad, grads)
+    grad, dper_layer = _ended_vjp(added, p, c, per_layer, grad, grads)
     dfed, dbetween = _added_vjp(fed, p, c, grad, grads), sum_to(between, grad)
     if not c.parallel:
         dnormed, grads["feed_forward_norm"] = _norm_vjp(between, p.feed_forward_norm, c, dfed)
@@ -303,7 +305,7 @@ def _ended_vjp(
         grads["scale"] = sum_to(p.scale, grad * _ended(x, replace(p, scale=None), c, per_layer))
         grad = p.scale * grad
     if p.per_layer is None or per_layer is None:
-        return grad, tree_map(np.zeros_like, per_layer)
+        return sum_to(x, grad), tree_map(np.zeros_like, per_layer)
     logits = x @ p.per_layer.w_gate
     gate = getattr(activations, c.activation)(logits)
     y = (gate * per_layer) @ p.per_layer.w_out
@@ -312,7 +314,7 @@ def _ended_vjp(
     dlogits = getattr(activations, f"{c.activation}_vjp")(logits, dgated * per_layer)
     dx, dw_gate, _ = linear_vjp(x, p.per_layer.w_gate, None, dlogits)
     grads["per_layer"] = PerLayerParameters(dw_gate, dw_out)
-    return grad + dx, sum_to(per_layer, dgated * gate)
+    return sum_to(x, grad) + dx, sum_to(per_layer, dgated * gate)
 
 
 def layer_mask(
