@@ -479,6 +479,14 @@ def test_a_run_needs_a_chapter_that_has_a_part():
         try_out(3)
 
 
+def test_the_run_of_heads_says_that_a_low_loss_saw_the_answer() -> None:
+    my = load(BOOK)
+    assert not any("Tokens are mixed up" in line for line in TRYOUTS[6][0](my))
+    with patch.multiple(my, split_heads=lambda x, n: x.reshape(*x.shape[:-2], n, x.shape[-2], -1)):
+        *_, last = TRYOUTS[6][0](my)
+    assert "Tokens are mixed up" in last
+
+
 def test_without_a_cut_every_token_can_be_sampled() -> None:
     my = load(BOOK)
     for n, seed in product((605, 5000, 50257), range(3)):

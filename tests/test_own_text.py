@@ -435,6 +435,7 @@ def test_the_command_trains_says_what_it_plans_and_refuses_another_text(
     assert command.main(["train", "tale.txt", "--minutes", "0.01"]) == 0
     out = capsys.readouterr().out
     for line in (
+        "The folder: trained_tale",
         "The plan: ",
         "FLOPs",
         "To beat, in bits a byte",

@@ -95,6 +95,7 @@ def _train(chosen: argparse.Namespace, path: Path) -> int:
     """Train on a text, or go on; 2 if that cannot be done, 130 if it was stopped by Ctrl-C."""
     text = Path(chosen.name) if chosen.name else None
     folder = chosen.folder or Path(f"trained_{text.stem if text else 'book'}")
+    _say(f"The folder: {folder}. The same command goes on there after a stop.")
     try:
         train_on_text(text, folder, file=path, minutes=chosen.minutes, say=_say)
     except KeyboardInterrupt:

@@ -238,6 +238,10 @@ def _trainings() -> Iterator[Case]:
             The rate is the same at all steps; learning_rate says it.
         learning_rate(step, steps, warmup, peak) → learning_rate(step - 1, steps, warmup, peak)
             learning_rate is asked about the step before.
+        batch(step) → batch(0)
+            All steps read the same batch: ask for batch(step), with steps from 1.
+        batch(step) → batch(step - 1)
+            The first batch is batch(1): ask for batch(step), with steps from 1.
         list(p.values())) → list(p.values())); grads = [g + mean.get((name, 0), 0) for name, g in zip(p, grads)]; mean.update({(name, 0): g for name, g in zip(p, grads)})
             The gradients of earlier steps are still in it: after `backward()`, `.grad` adds up. Set it to None before each step, or use torch.autograd.grad.
     """,  # noqa: E501

@@ -179,6 +179,11 @@ def groups(my: ModuleType) -> Iterator[str]:
             f"{n_heads} heads, {n_groups} groups: {sum(x.numel() for x in p.values())} parameters, "
             f"{size} cached numbers a token; {loss:.1f} nats"
         )
+    if world.leaks(my, p, c):
+        yield (
+            "But a change of the last token changes earlier logits. Tokens are mixed up, as when "
+            "split_heads takes a reshape alone: a low loss here means that the answer was seen."
+        )
 
 
 @tryout(7)

@@ -54,6 +54,14 @@ class World:
         rng = np.random.default_rng(step)
         return torch.from_numpy(self.lessons[rng.integers(len(self.lessons), size=48)])
 
+    def leaks(self, my: ModuleType, p: Any, c: Any) -> bool:
+        """Return whether the logits before the last token depend on it."""
+        stories = torch.from_numpy(self.lessons[:1]).repeat(2, 1)
+        stories[1, -1] = (stories[1, -1] + 1) % len(self.words)
+        with torch.no_grad():
+            logits = my.transformer(stories, p, c)[0][:, :-1]
+        return not torch.allclose(logits[0], logits[1])
+
     def gpt2(self, c: Any) -> dict[str, torch.Tensor]:
         """Return parameters in the form of GPT-2 to begin with: gains 1, biases 0."""
         p = gpt2_parameters(c)
