@@ -7,7 +7,7 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/env"
-"$folder/env/bin/pip" install --quiet torch==2.13.0 transformers==5.24.0 gguf==0.19.0 numpy==2.4.6
+"$folder/env/bin/pip" install --quiet torch==2.13.0 transformers==5.24.0 accelerate==1.15.0 gguf==0.19.0 numpy==2.4.6
 HF_HUB_OFFLINE=1 "$folder/env/bin/python" - "$folder" <<'EOF'
 import sys
 from pathlib import Path

@@ -98,7 +98,7 @@ def test_what_was_opened_is_read_without_a_network(reader: Page, site: Site) -> 
     page = opened(reader, site, READ)
     opened(page, site, "index.html")
     site.stop()
-    page.goto(f"{site.address}/{READ}?q=1#a-shadow-and-a-remainder")
+    page.goto(f"{site.address}/{READ}?q=1#projection-and-cosine")
     figure = page.locator(".tf-widget.tf-dot-product")
     before = figure.inner_text()
     figure.locator("[role=slider], circle, svg").first.focus()

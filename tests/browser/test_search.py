@@ -22,7 +22,7 @@ def results(visit: Visit, query: str) -> tuple[Page, list[str]]:
     [
         ("softmax", "chapters/glossary.html#term-softmax"),
         ("Cauchy-Schwarz", "chapters/01_dot_products.html#thm-cauchy-schwarz"),
-        ("shadow remainder", "chapters/01_dot_products.html#a-shadow-and-a-remainder"),
+        ("shadow remainder", "chapters/01_dot_products.html#projection-and-cosine"),
         ("dot products", "chapters/"),
         ("glossary", "chapters/glossary.html"),
     ],
