@@ -56,9 +56,9 @@ SHARED: list[Said] = [
     (ALL, BUILT, f"{H // G} heads share one head of keys and values.", "06_many_heads.html")
 ]
 WEIGHTS: list[Said] = [
-    _patterns(0, 9, "more than 3.2 nats (means of other texts, or even)"),
-    _patterns(10, 19, "less than 1.0 nats (means of other texts), or more than 1.5 (even)"),
-    _patterns(20, 29, "0.3 to 0.6 nats (means of other texts), or more than 0.8 (even)"),
+    _patterns(0, 9, "more than 3.2 nats (means of other texts, or even weights)"),
+    _patterns(10, 19, "less than 1.0 nats (means of other texts) or more than 1.5 (even weights)"),
+    _patterns(20, 29, "0.3 to 0.6 nats (means of other texts) or more than 0.8 (even weights)"),
     (
         (12, 29),
         MEASURED,
