@@ -14,6 +14,25 @@ function unpack({ words, shapes, units, high, low }) {
   return { words, E, P, U, blocks };
 }
 
+/** Words in lower case, parted by spaces, after a full stop. */
+function tidied(text) {
+  const words = text.toLowerCase().match(/[a-z]+|\./g) ?? [];
+  return (words[0] === "." ? words : [".", ...words]).join(" ");
+}
+
+/** Why the machine cannot read a text; nothing if it can. */
+function refusal({ words, P }, text) {
+  const all = tidied(text).split(" "), strange = [...new Set(all.filter((word) => !words.includes(word)))];
+  if (strange.length) return `It does not know ${strange.map((word) => `“${word}”`).join(", ")}. All ${words.length} words that it knows are listed below.`;
+  return all.length > P.length ? `It has ${P.length} positions, and these are ${all.length} words and full stops.` : "";
+}
+
+/** The numbers of the words of a text. */
+const indices = ({ words }, text) => tidied(text).split(" ").map((word) => words.indexOf(word));
+
+/** A link to a page of the book; only the published book has its pages beside this one. */
+const link = (href, text) => (window.widgetCode ? h("a", { href }, text) : h("span", {}, text));
+
 const plus = (a, b) => a.map((x, i) => x + b[i]);
 const product = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const normed = (x) => x.map((v) => v / Math.sqrt(product(x, x) / x.length + 1e-6));

@@ -30,10 +30,12 @@ def test_the_page_computes_what_python_computes(blank: Page) -> None:
 
 def test_a_text_is_tidied_alike_and_refused_in_words(blank: Page) -> None:
     texts = ["The animal, did", "tired.so", "", ". . the", PROMPTS["wide"]]
-    assert call(blank, Typed, "tidy", [[text] for text in texts]) == [tidy(text) for text in texts]
-    strange, long = call(blank, Typed, "fits", [["the wug"], ["the " * 19]])
-    assert strange["why"].startswith("It does not know “wug”: it has 88 words")
-    assert long["why"] == "It has 19 places, and these are 20 words and full stops."
+    assert call(blank, Typed, "tidied", [[text] for text in texts]) == [
+        tidy(text) for text in texts
+    ]
+    strange, long = call(blank, Typed, "refusal", [["the wug"], ["the " * 19]])
+    assert strange.startswith("It does not know “wug”. All 88 words")
+    assert long == "It has 19 positions, and these are 20 words and full stops."
 
 
 def test_stored_weights_come_back_within_a_255th(blank: Page) -> None:

@@ -1,25 +1,15 @@
 // Type your own: the trained machine reads a text in the page; any of its words can ask.
 
-export const core = { tidy, fits, readText: (text) => readTokens(machine(), fits(text).tokens) };
+export const core = {
+  tidied,
+  refusal: (text) => refusal(machine(), text),
+  readText: (text) => readTokens(machine(), indices(machine(), text)),
+};
 
 const TRAITS = ["text", "selected", "compact"], SHOWN = 5, SIDE = 15, EDGE = 62;
 const THE_TWO = ["tired", "wide"];
 let made = null;
 const machine = () => (made ??= unpack(HELD));
-
-/** Words in lower case, parted by spaces, after a full stop. */
-function tidy(text) {
-  const words = text.toLowerCase().match(/[a-z]+|\./g) ?? [];
-  return (words[0] === "." ? words : [".", ...words]).join(" ");
-}
-
-/** The numbers of the words, or in words why the machine cannot read them. */
-function fits(text) {
-  const { words, P } = machine(), all = tidy(text).split(" "), strange = [...new Set(all.filter((word) => !words.includes(word)))];
-  if (strange.length) return { why: `It does not know ${strange.map((word) => `“${word}”`).join(", ")}: it has ${words.length} words, and they are listed below.` };
-  if (all.length > P.length) return { why: `It has ${P.length} places, and these are ${all.length} words and full stops.` };
-  return { tokens: all.map((word) => words.indexOf(word)), why: "" };
-}
 
 function render({ model, el }) {
   const compact = model.get("compact"), root = frame(el, "tf-typed-own", compact ? "Arcs of any word" : "Type your own",
@@ -31,15 +21,15 @@ function render({ model, el }) {
   /** What cannot be read leaves nothing standing that was read before. */
   const refuse = (why) => {
     [drawn, below].forEach((one) => one.classList.toggle("tf-own-unread", Boolean(why)));
-    const full = tidy(model.get("text")).split(" ").length >= places;
+    const full = tidied(model.get("text")).split(" ").length >= places;
     next.disabled = Boolean(why) || full;
     reason.textContent = why ? "First it must be able to read." : full ? `All ${places} places are taken.` : "";
     if (why) buttons.forEach((one) => one.setAttribute("aria-pressed", "false"));
   };
   const draw = () => {
-    const { text, selected } = traits(model, TRAITS), words = tidy(text).split(" "), { tokens, why } = fits(text);
+    const { text, selected } = traits(model, TRAITS), words = tidied(text).split(" "), why = refusal(machine(), text);
     if (why) return typing.note(why);
-    const { weights: [first, second], p } = readTokens(machine(), tokens);
+    const { weights: [first, second], p } = readTokens(machine(), indices(machine(), text));
     const at = selected < 0 ? words.length - 1 : Math.min(selected, words.length - 1);
     const told = (t) => `${words[t]}, word ${t}: ask it`, sides = [looks(words, first[at]), looks(words, second[at])];
     line.update(words, at, second[at].map((share, s) => [at, s, share]), first[at].map((share, s) => [at, s, share]), told);
@@ -57,7 +47,7 @@ function render({ model, el }) {
   const chosen = Object.entries(model.get("examples")).filter(([name]) => !compact || THE_TWO.includes(name));
   const buttons = chosen.map(([name, text]) => button(compact ? `… too ${name}` : name, () => typing.take(text)));
   const next = button("write the likeliest word", () => {
-    const text = model.get("text"), { p } = readTokens(machine(), fits(text).tokens);
+    const text = model.get("text"), { p } = readTokens(machine(), indices(machine(), text));
     typing.take(`${text} ${likeliest(machine().words, p.at(-1), 1)[0][0]}`);
   });
   next.setAttribute("aria-describedby", reason.id);
@@ -83,15 +73,15 @@ function field(read, refuse) {
     refuse(why);
   };
   const take = (text) => {
-    const { why } = fits(text);
+    const why = refusal(machine(), text);
     if (why) note(why);
-    else read(tidy(text));
+    else read(tidied(text));
   };
   const input = h("textarea", { rows: 2, class: "tf-input tf-own-text", autocomplete: "off", spellcheck: "false", maxlength: 300,
     "aria-label": "Your own text", input: (event) => take(event.target.value),
     keydown: (event) => { if (event.key === "Enter") event.preventDefault(); } });
   const update = (text) => {
-    if (input !== input.getRootNode().activeElement || tidy(input.value) !== text) input.value = text;
+    if (input !== input.getRootNode().activeElement || tidied(input.value) !== text) input.value = text;
     note("");
   };
   return { el: h("div", {}, input, reply), take, note, update };

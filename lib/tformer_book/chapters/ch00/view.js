@@ -2,10 +2,10 @@
 
 export const core = {
   tidied,
-  refusal,
-  arraysOf: (text, cut) => everyArray(machine(), indices(text), cut),
+  refusal: (text) => refusal(machine(), text),
+  arraysOf: (text, cut) => everyArray(machine(), indices(machine(), text), cut),
   madeOf: (text, part, row, column) => {
-    const all = everyArray(machine(), indices(text), []), { terms, value } = made(part, all, row, column, text.split(" "));
+    const all = everyArray(machine(), indices(machine(), text), []), { terms, value } = made(part, all, row, column, text.split(" "));
     return { sum: terms.reduce((sum, term) => sum + term.number, 0), count: terms.length, value };
   },
 };
@@ -15,21 +15,6 @@ const TONES = { weight: "weight", chance: "accent", count: "accent" };
 const ONE = { scores: "score", masked: "masked score", weights: "weight", logits: "logit", probabilities: "probability", tokens: "token" };
 let opened = null;
 const machine = () => (opened ??= unpack(HELD));
-
-/** Words in lower case, parted by spaces, after a full stop. */
-function tidied(text) {
-  const words = text.toLowerCase().match(/[a-z]+|\./g) ?? [];
-  return (words[0] === "." ? words : [".", ...words]).join(" ");
-}
-
-/** Why the machine cannot read a text; nothing if it can. */
-function refusal(text) {
-  const { words, P } = machine(), all = tidied(text).split(" "), strange = all.find((word) => !words.includes(word));
-  if (strange) return `It does not know “${strange}”. All ${words.length} words that it knows are listed below.`;
-  return all.length > P.length ? `It has ${P.length} positions, and these are ${all.length} words and full stops.` : "";
-}
-
-const indices = (text) => tidied(text).split(" ").map((word) => machine().words.indexOf(word));
 
 /** Every array by its name, a row for each word; in a layer, `cut` hides words from one that asks. */
 function everyArray({ E, P, blocks, U }, tokens, cut) {
@@ -90,9 +75,6 @@ function made({ how, of, id }, all, t, j, words) {
   return done(how === "relu" ? `${said}. ReLU makes negative sums 0.` : `${said}.`, terms);
 }
 
-/** Where a link to a page of the book leads; only the published book has its pages beside this one. */
-const link = (href, text) => (window.widgetCode ? h("a", { href }, text) : h("span", {}, text));
-
 function render({ model, el }) {
   const root = frame(el, "tf-view", "One view of the machine", "Press an array, then a number in it.");
   const parts = model.get("parts"), start = traits(model, TRAITS), partOf = (id) => parts.find((part) => part.id === id);
@@ -119,7 +101,7 @@ function render({ model, el }) {
   const reset = button("reset", () => { assign(model, start); typing.show(); });
   const restore = button("restore", () => { assign(model, { cut: [] }); next.focus(); });
   const draw = () => {
-    const { text, part, cut } = traits(model, TRAITS), tokens = indices(text), chosen = partOf(part);
+    const { text, part, cut } = traits(model, TRAITS), tokens = indices(machine(), text), chosen = partOf(part);
     words = text.split(" ");
     all = everyArray(machine(), tokens, cut);
     next.disabled = words.length >= machine().P.length;
@@ -155,7 +137,7 @@ function textField(model, read, root) {
     root.classList.toggle("tf-view-unread", Boolean(why));
   };
   const input = h("textarea", { rows: 2, class: "tf-input tf-view-text", autocomplete: "off", spellcheck: "false", maxlength: 300, "aria-label": "The text",
-    input: () => { const why = refusal(input.value); if (why) note(why); else read(input.value); },
+    input: () => { const why = refusal(machine(), input.value); if (why) note(why); else read(input.value); },
     keydown: (event) => { if (event.key === "Enter") event.preventDefault(); } });
   const show = () => {
     const text = model.get("text");
