@@ -2,8 +2,8 @@
 # A row of 32 weights has 1, −1 and 0 among others between −0.9 and 0.9. What are these three after a conversion to four bits and back?
 # GGUF's Q4_0 has the codes −8 to 7 for one scale, and the first of the largest weights gets −8: its opposite loses an eighth.
 # GGUF's Q4_1 keeps the least and the largest, and has no code for zero. MLX shifts its minimum so that zero has one, and NF4 has
-# 1, −1 and 0 in its table. torchao and HQQ, asked for one scale and one offset, keep neither end.
-# Seen: Q4_0 1, −0.875, 0; Q4_1 1, −1, −0.067; MLX 1, −1, 0; NF4 1, −1, 0; torchao 0.933, −0.933, 0; HQQ 0.972, −1.028, 0.039
+# 1, −1 and 0 in its table. torchao, asked for one scale and one offset, keeps neither end; HQQ moves all three.
+# Seen: Q4_0 1, −0.875, 0; Q4_1 1, −1, −0.067; MLX 1, −1, 0; NF4 1, −1, 0; torchao 0.933, −0.933, 0; HQQ 0.996, −1.004, 0.063
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -63,7 +63,7 @@ expected = {
     "MLX": [1, -1, 0],
     "NF4": [1, -1, 0],
     "torchao": [0.933, -0.933, 0],
-    "HQQ": [0.972, -1.028, 0.039],
+    "HQQ": [0.996, -1.004, 0.063],
 }
 for name, weights in found.items():
     print(name, weights[:3].round(3).tolist())
