@@ -80,6 +80,7 @@ EXTENDED = ("extended_attention", "extended_attention_vjp")
 LATENT = ("latent_attention", "latent_attention_vjp", "absorbed_latent_attention")
 DELTA_NET = ("delta_net", "delta_net_vjp")
 LAYERS = ("layer", "layer_vjp")
+OVERFLOW = ("drop_overflow", "drop_overflow_vjp")
 ROUTED_BY = ("top_k_routing", "top_k_routing_vjp")
 Sizes = dict[str, int]
 
@@ -358,6 +359,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         name: [{"routing": Routing(1)}, {"routing": Routing(2)}]
         for name in ("balancing_loss", "balancing_loss_vjp")
     },
+    **{name: [{"capacity": n} for n in (1, 0, 2, 9)] for name in OVERFLOW},
     **{
         name: [
             {},
@@ -442,7 +444,7 @@ SEVERAL = (
     *("project_vjp", "merge_vjp", "sink_attention_vjp", "mixture_of_experts_vjp"),
     *("gated_delta_rule_vjp", "short_convolution_vjp", "latent_attention_vjp", "delta_net_vjp"),
     *("gated_convolution_vjp", "extended_attention_vjp", "layer_vjp", "top_k_routing_vjp"),
-    *("balancing_loss_vjp", "soft_cap_vjp"),
+    *("balancing_loss_vjp", "drop_overflow_vjp", "soft_cap_vjp"),
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
 WITH_VJP: tuple[str, ...] = (
@@ -453,7 +455,7 @@ WITH_VJP: tuple[str, ...] = (
     "cached_decoder",
     "layer_norm",
 )
-WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts")
+WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts", "drop_overflow")
 """Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
 BY_AUTOGRAD = (
     *(f"{name}_vjp" for name in ("relu", "gelu", "gelu_tanh", "silu", "dropout", "cross_entropy")),
