@@ -178,6 +178,13 @@ MIXERS = ("attention", "shared", "latent", "delta", "convolution")
 ALONE = {"kv": None, "per_layer": None, "parameters.per_layer": None}
 ALONE |= {"parameters.per_layer_norm_after": None}
 """The settings of a layer that takes nothing from outside of it."""
+PLAIN = dict.fromkeys(
+    f"parameters.{x}"
+    for x in ("dense_norm_after", "router_norm", "experts_norm", "experts_norm_after")
+)
+PLAIN |= {"parameters.experts.scale": None}
+"""The settings of a layer whose experts read what the dense part reads."""
+GATELESS = {"parameters.experts.w_shared_gate": None}
 BORROWS = replace(ROUTED, kv_layer=0, qk_norm="head", rotary=Rotary(turning=1))
 
 
@@ -401,10 +408,10 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     **{
         name: [
             {"configuration": ROUTED, **only("attention")},
-            {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None},
+            {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None, **PLAIN},
             {"configuration": PARALLEL, **only("delta"), "parameters.experts": None},
-            {"configuration": ROUTED, **only("convolution"), "parameters.mixer_norm": None},
-            {"configuration": ROUTED, **only("attention"), "positions": None, **ALONE},
+            {"configuration": ROUTED, **only("convolution"), "parameters.mixer_norm": None, **PLAIN},
+            {"configuration": ROUTED, **only("attention"), "positions": None, **ALONE, **GATELESS},
             {"configuration": replace(ROUTED, v_norm=True), **only("shared"), "kv": None},
             {"configuration": BORROWS, **only("shared"), "parameters.shared.w_k": None},
         ]
