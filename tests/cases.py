@@ -410,10 +410,23 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
             {"configuration": ROUTED, **only("attention")},
             {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None, **PLAIN},
             {"configuration": PARALLEL, **only("delta"), "parameters.experts": None},
-            {"configuration": ROUTED, **only("convolution"), "parameters.mixer_norm": None, **PLAIN},
+            {
+                "configuration": ROUTED,
+                **only("convolution"),
+                "parameters.mixer_norm": None,
+                **PLAIN,
+            },
             {"configuration": ROUTED, **only("attention"), "positions": None, **ALONE, **GATELESS},
-            {"configuration": replace(ROUTED, v_norm=True), **only("shared"), "kv": None},
-            {"configuration": BORROWS, **only("shared"), "parameters.shared.w_k": None},
+            {
+                "configuration": replace(ROUTED, v_norm=True),
+                **only("shared"),
+                **{"kv": None, "parameters.experts_norm": None},
+            },
+            {
+                "configuration": replace(BORROWS, parallel=True),
+                **only("shared"),
+                **{"parameters.shared.w_k": None, "parameters.router_norm": None},
+            },
         ]
         for name in LAYERS
     },

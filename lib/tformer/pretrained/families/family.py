@@ -75,7 +75,8 @@ class Family:
         Further keys that have no effect, or are said by the arrays.
     optional : dict
         Field whose array may be missing to the key that says that it is there; "" if none does.
-        With a key that denies it, it is refused. Biases of attention may be missing too. Without top_k of the routing there is none.
+        Where the key denies it, the array is refused. Biases of attention may be missing too.
+        Without "routing.top_k" there is no routing.
     bare_norms : tuple of str
         Norms without a gain: fields of `LayerParameters`, and "norm" for that after the last layer.
     adds_one : bool
