@@ -80,6 +80,7 @@ EXTENDED = ("extended_attention", "extended_attention_vjp")
 LATENT = ("latent_attention", "latent_attention_vjp", "absorbed_latent_attention")
 DELTA_NET = ("delta_net", "delta_net_vjp")
 LAYERS = ("layer", "layer_vjp")
+OVERFLOW = ("drop_overflow", "drop_overflow_vjp")
 ROUTED_BY = ("top_k_routing", "top_k_routing_vjp")
 Sizes = dict[str, int]
 
@@ -177,6 +178,13 @@ MIXERS = ("attention", "shared", "latent", "delta", "convolution")
 ALONE = {"kv": None, "per_layer": None, "parameters.per_layer": None}
 ALONE |= {"parameters.per_layer_norm_after": None}
 """The settings of a layer that takes nothing from outside of it."""
+PLAIN = dict.fromkeys(
+    f"parameters.{x}"
+    for x in ("dense_norm_after", "router_norm", "experts_norm", "experts_norm_after")
+)
+PLAIN |= {"parameters.experts.scale": None}
+"""The settings of a layer whose experts read what the dense part reads."""
+GATELESS = {"parameters.experts.w_shared_gate": None}
 BORROWS = replace(ROUTED, kv_layer=0, qk_norm="head", rotary=Rotary(turning=1))
 
 
@@ -358,6 +366,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
         name: [{"routing": Routing(1)}, {"routing": Routing(2)}]
         for name in ("balancing_loss", "balancing_loss_vjp")
     },
+    **{name: [{"capacity": n} for n in (1, 0, 2, 9)] for name in OVERFLOW},
     **{
         name: [
             {},
@@ -399,12 +408,25 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     **{
         name: [
             {"configuration": ROUTED, **only("attention")},
-            {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None},
+            {"configuration": BEFORE, **only("latent"), "parameters.feed_forward": None, **PLAIN},
             {"configuration": PARALLEL, **only("delta"), "parameters.experts": None},
-            {"configuration": ROUTED, **only("convolution"), "parameters.mixer_norm": None},
-            {"configuration": ROUTED, **only("attention"), "positions": None, **ALONE},
-            {"configuration": replace(ROUTED, v_norm=True), **only("shared"), "kv": None},
-            {"configuration": BORROWS, **only("shared"), "parameters.shared.w_k": None},
+            {
+                "configuration": ROUTED,
+                **only("convolution"),
+                "parameters.mixer_norm": None,
+                **PLAIN,
+            },
+            {"configuration": ROUTED, **only("attention"), "positions": None, **ALONE, **GATELESS},
+            {
+                "configuration": replace(ROUTED, v_norm=True),
+                **only("shared"),
+                **{"kv": None, "parameters.experts_norm": None},
+            },
+            {
+                "configuration": replace(BORROWS, parallel=True),
+                **only("shared"),
+                **{"parameters.shared.w_k": None, "parameters.router_norm": None},
+            },
         ]
         for name in LAYERS
     },
@@ -442,7 +464,7 @@ SEVERAL = (
     *("project_vjp", "merge_vjp", "sink_attention_vjp", "mixture_of_experts_vjp"),
     *("gated_delta_rule_vjp", "short_convolution_vjp", "latent_attention_vjp", "delta_net_vjp"),
     *("gated_convolution_vjp", "extended_attention_vjp", "layer_vjp", "top_k_routing_vjp"),
-    *("balancing_loss_vjp", "soft_cap_vjp"),
+    *("balancing_loss_vjp", "drop_overflow_vjp", "soft_cap_vjp"),
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
 WITH_VJP: tuple[str, ...] = (
@@ -453,7 +475,7 @@ WITH_VJP: tuple[str, ...] = (
     "cached_decoder",
     "layer_norm",
 )
-WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts")
+WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts", "drop_overflow")
 """Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
 BY_AUTOGRAD = (
     *(f"{name}_vjp" for name in ("relu", "gelu", "gelu_tanh", "silu", "dropout", "cross_entropy")),

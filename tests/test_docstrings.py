@@ -57,7 +57,7 @@ def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     settings |= {"p": 0.5} if function.__name__ in ("top_p", "min_p") else {}
     return settings | {
         name: 2
-        for name in ("window", "n_prefix", "k", "block", "period")
+        for name in ("window", "n_prefix", "k", "block", "period", "capacity")
         if name in documented(function).ranges
     }
 

@@ -51,8 +51,14 @@ def assert_equal(found: Any, expected: Any, bound: float = BOUND) -> None:
     assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
 
 
+def family_of(name: str) -> str:
+    """The name of the family of a fixture: some have two."""
+    found: str = fixture(name)["config"]["model_type"]
+    return found
+
+
 def test_there_is_a_fixture_for_every_family() -> None:
-    assert {*NAMES} == {*FAMILIES}
+    assert {family_of(name) for name in NAMES} == {*FAMILIES} <= {*NAMES}
 
 
 @pytest.mark.parametrize("library", [reference, fast], ids=["numpy", "torch"])
@@ -156,7 +162,8 @@ def test_a_key_that_is_not_understood_is_refused_by_name(name: str) -> None:
         ("kimi_linear", "linear_num_heads", 5),
         ("hrm_text", "H_cycles", ...),
         ("hrm_text", "L_cycles", 0),
-        ("gemma4_text", "enable_moe_block", True),
+        ("gemma4_text", "enable_moe_block", "yes"),
+        ("gemma4_text_experts", "top_k_experts", ...),
         ("gemma4_text", "num_kv_shared_layers", 5),
         ("gemma4_text", "attention_k_eq_v", "yes"),
         ("gemma4_text", "per_layer_config", {"1": {"sliding_window": 3}}),
@@ -181,7 +188,7 @@ def test_other_arrays_are_refused_by_name(name: str) -> None:
         if re.search(r"self_attn\.(\w_proj\.bias|attention_sink_bias)$", missing) is None:
             with pytest.raises(PretrainedError, match=r"found (none|.*shape|.*experts)"):
                 layers_from_state_dict(found["config"], others)
-    inside = {f"{FAMILIES[name].stacks[-1]}1.new.weight": np.zeros(3)}
+    inside = {f"{FAMILIES[family_of(name)].stacks[-1]}1.new.weight": np.zeros(3)}
     with pytest.raises(PretrainedError, match=r"no other arrays, found new\.weight"):
         layers_from_state_dict(found["config"], arrays | inside)
     with pytest.raises(PretrainedError, match=r"no other arrays, found model\.new"):
@@ -256,6 +263,16 @@ def test_a_gemma_4_without_embeddings_of_its_layers_is_read() -> None:
         layers_from_state_dict(found["config"], arrays)
 
 
+def test_experts_of_gemma_4_are_refused_where_the_configuration_has_none() -> None:
+    found = fixture("gemma4_text_experts")
+    config = found["config"] | {"enable_moe_block": False}
+    with pytest.raises(PretrainedError, match=r"no other arrays, found post_feedforward"):
+        layers_from_state_dict(config, arrays_of(found))
+    none = {x: y for x, y in arrays_of(found).items() if not re.search(r"\.experts\.|router\.p", x)}
+    with pytest.raises(PretrainedError, match=r"mlp\.experts\.gate_proj\.weight, found none"):
+        layers_from_state_dict(found["config"], none)
+
+
 def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPatch) -> None:
     tables = dict(FAMILIES)
     for name, change in (
@@ -267,9 +284,15 @@ def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPa
         ("hrm_text", {"stacks": FAMILIES["hrm_text"].stacks[::-1]}),
         ("hrm_text", {"loop": {"inner": "H_cycles", "outer": "L_cycles"}}),
         ("gemma4_text", {"fixed": {"qk_norm": "head", "scale": 1.0}}),
+        ("gemma4_text_experts", {"shrunk": ()}),
+        (
+            "gemma4_text_experts",
+            {"names": swapped("gemma4_text", "dense_norm_after.gain", "experts_norm_after.gain")},
+        ),
         ("gemma4_text", {"names": swapped("gemma4_text", "attention.q_gain", "attention.k_gain")}),
     ):
-        monkeypatch.setitem(FAMILIES, name, replace(tables[name], **change))
+        family = family_of(name)
+        monkeypatch.setitem(FAMILIES, family, replace(tables[family], **change))
         found = layers_from_state_dict(fixture(name)["config"], arrays_of(fixture(name)))
         logits = layered_decoder(np.array(fixture(name)["tokens"]), *found)
         with pytest.raises(AssertionError):

@@ -218,6 +218,8 @@ class ExpertParameters:
     w_shared_gate : (d_model,) array, optional
         From hidden states to the gate of the shared expert, before the sigmoid; the shared expert
         is the layer's dense feed-forward part.
+    scale : (n_experts,) array, optional
+        Multiplies the weights of the experts that a router has chosen.
     """
 
     w_router: Any
@@ -230,6 +232,7 @@ class ExpertParameters:
     b_gate: Any = None
     b_out: Any = None
     w_shared_gate: Any = None
+    scale: Any = None
 
 
 @tree
@@ -271,6 +274,15 @@ class LayerParameters:
         Norm before the feed-forward part. A parallel layer has one norm, mixer_norm, for both.
     feed_forward_norm_after : NormParameters, optional
         Norm of what the feed-forward part adds.
+    dense_norm_after : NormParameters, optional
+        Norm of what the dense part gives, before experts are added.
+    router_norm : NormParameters, optional
+        Norm of the hidden states after the mixer, for the router; it reads what the dense part
+        reads if omitted.
+    experts_norm : NormParameters, optional
+        The same for the experts.
+    experts_norm_after : NormParameters, optional
+        Norm of what the experts give, before the dense part is added.
     per_layer : PerLayerParameters, optional
         What is added last: the layer's own embedding of each token, gated.
     per_layer_norm_after : NormParameters, optional
@@ -290,6 +302,10 @@ class LayerParameters:
     mixer_norm_after: NormParameters | None = None
     feed_forward_norm: NormParameters | None = None
     feed_forward_norm_after: NormParameters | None = None
+    dense_norm_after: NormParameters | None = None
+    router_norm: NormParameters | None = None
+    experts_norm: NormParameters | None = None
+    experts_norm_after: NormParameters | None = None
     per_layer: PerLayerParameters | None = None
     per_layer_norm_after: NormParameters | None = None
     scale: Any = None

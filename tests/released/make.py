@@ -142,6 +142,17 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             "final_logit_softcapping": 30.0,
         },
     ),
+    "gemma4_text_experts": (
+        "Gemma4",
+        {
+            **{"num_hidden_layers": 4, "sliding_window": 5, "tie_word_embeddings": True},
+            **{"hidden_size_per_layer_input": 0, "num_kv_shared_layers": 0},
+            **{"attention_k_eq_v": True, "global_head_dim": 12, "num_global_key_value_heads": 1},
+            **{"enable_moe_block": True, "num_experts": 8, "top_k_experts": 3},
+            "moe_intermediate_size": 16,
+            "layer_types": ["sliding_attention", "full_attention"] * 2,
+        },
+    ),
     "kimi_linear": (
         "KimiLinear",
         TOP_3
@@ -171,7 +182,7 @@ def wide() -> Iterator[None]:
 def class_of(name: str) -> tuple[Any, Any]:
     """The published classes of a configuration and of a model."""
     kind = FAMILIES[name][0]
-    inner = "TextConfig" if name.endswith("_text") and name != "hrm_text" else "Config"
+    inner = "TextConfig" if "_text" in name and name != "hrm_text" else "Config"
     return getattr(transformers, kind + inner), getattr(transformers, kind + "ForCausalLM")
 
 

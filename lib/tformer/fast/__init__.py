@@ -13,6 +13,7 @@ from tformer.fast.activations import (
 from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.blocks import block, block_vjp
 from tformer.fast.blockwise import blockwise_attention, blockwise_attention_vjp
+from tformer.fast.capacity import drop_overflow, drop_overflow_vjp
 from tformer.fast.delta_net import (
     delta_net,
     delta_net_vjp,
@@ -163,6 +164,8 @@ __all__ = [
     "delta_net",
     "delta_net_vjp",
     "dot",
+    "drop_overflow",
+    "drop_overflow_vjp",
     "dropout",
     "dropout_vjp",
     "elu_feature_map",

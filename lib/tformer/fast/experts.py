@@ -106,7 +106,7 @@ def balancing_loss(logits: Tensor, routing: Routing) -> Tensor:
     """Half precision is computed in float32."""
     require_experts("balancing_loss", logits.shape[-1], Routing(routing.top_k))
     x = wide(logits)
-    share = _mean(_largest(x.detach(), routing.top_k).to(x.dtype))
+    share = _mean(largest(x.detach(), routing.top_k).to(x.dtype))
     return (logits.shape[-1] * (share * _mean(softmax(x))).sum(dim=-1)).to(logits.dtype)
 
 
@@ -122,12 +122,12 @@ def _chosen(scores: Tensor, routing: Routing, choice_bias: Tensor | None) -> Ten
     if routing.n_groups > 1:
         groups = choice.unflatten(-1, (routing.n_groups, choice.shape[-1] // routing.n_groups))
         two_best = groups.sort(dim=-1).values[..., -2:].sum(dim=-1)
-        is_open = _largest(two_best, routing.top_groups)
+        is_open = largest(two_best, routing.top_groups)
         choice = choice.masked_fill(~is_open.repeat_interleave(groups.shape[-1], -1), -torch.inf)
-    return _largest(choice, routing.top_k)
+    return largest(choice, routing.top_k)
 
 
-def _largest(x: Tensor, n: int) -> Tensor:
+def largest(x: Tensor, n: int) -> Tensor:
     """Return True at the n largest entries of each row, the first of equal ones."""
     order = x.argsort(dim=-1, descending=True, stable=True)[..., :n]
     return torch.zeros_like(x, dtype=torch.bool).scatter(-1, order, value=True)

@@ -129,7 +129,7 @@ def cached_layer(
     inputs = normed(x, p.mixer_norm, c)
     y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions, kv)
     x = x + normed(y, p.mixer_norm_after, c)
-    answer = _feed(inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
+    answer = _feed(x, inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
     if answer is not None:
         x = x + normed(answer, p.feed_forward_norm_after, c)
     if p.per_layer is not None:
@@ -167,18 +167,27 @@ def normed(x: Tensor, norm: NormParameters | None, c: LayerConfiguration) -> Ten
     return x if norm is None else NORMS[c.norm](x, norm, c.eps)
 
 
-def _feed(x: Tensor, p: LayerParameters, c: LayerConfiguration) -> Tensor | None:
-    """Return what the feed-forward part adds: the dense part, the experts, or both."""
+def _feed(x: Tensor, fed: Tensor, p: LayerParameters, c: LayerConfiguration) -> Tensor | None:
+    """Return what the feed-forward part adds: the dense part, the experts, or both.
+
+    It reads `fed`; a router and experts with norms of their own read the hidden states x.
+    """
     dense = None
     if p.feed_forward is not None:
-        dense = feed_forward(x, p.feed_forward, Configuration(activation=c.activation))
+        dense = feed_forward(fed, p.feed_forward, Configuration(activation=c.activation))
+        dense = normed(dense, p.dense_norm_after, c)
     if p.experts is None or c.routing is None:
         return dense
-    logits = x @ p.experts.w_router
+    routed, inputs = (
+        fed if norm is None else normed(x, norm, c) for norm in (p.router_norm, p.experts_norm)
+    )
+    logits = routed @ p.experts.w_router
     logits = logits if p.experts.b_router is None else logits + p.experts.b_router
     weights = top_k_routing(logits, c.routing, p.experts.choice_bias)
-    y = mixture_of_experts(x, p.experts, weights, c.activation, c.routing.weigh_input)
+    weights = weights if p.experts.scale is None else p.experts.scale * weights
+    y = mixture_of_experts(inputs, p.experts, weights, c.activation, c.routing.weigh_input)
+    y = normed(y, p.experts_norm_after, c)
     if dense is None:
         return y
     gate = p.experts.w_shared_gate
-    return y + (dense if gate is None else torch.sigmoid(x @ gate).unsqueeze(-1) * dense)
+    return y + (dense if gate is None else torch.sigmoid(fed @ gate).unsqueeze(-1) * dense)

@@ -13,6 +13,7 @@ from tformer.reference.activations import (
 from tformer.reference.attention import attention, attention_vjp, attention_weights
 from tformer.reference.blocks import block, block_vjp
 from tformer.reference.blockwise import blockwise_attention, blockwise_attention_vjp
+from tformer.reference.capacity import drop_overflow, drop_overflow_vjp
 from tformer.reference.delta_net import (
     delta_net,
     delta_net_vjp,
@@ -162,6 +163,8 @@ __all__ = [
     "delta_net",
     "delta_net_vjp",
     "dot",
+    "drop_overflow",
+    "drop_overflow_vjp",
     "dropout",
     "dropout_vjp",
     "elu_feature_map",

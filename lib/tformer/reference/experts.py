@@ -55,7 +55,7 @@ def top_k_routing(
     Notes
     -----
     Equation eq-top-k-routing; [shazeer2017], section 2.1, without its noise; the bias of
-    [wang2024]; groups as in [deepseek2024], section 2.1.2.
+    [wang2024]; groups as in [deepseek2024b], section 2.1.2.
     """
     require_experts("top_k_routing", logits.shape[-1], routing)
     scores = _scores(logits, routing)
@@ -304,12 +304,12 @@ def _chosen(scores: np.ndarray, routing: Routing, choice_bias: np.ndarray | None
         size = choice.shape[-1] // routing.n_groups
         groups = choice.reshape(*choice.shape[:-1], routing.n_groups, size)
         two_best = np.sort(groups, axis=-1)[..., -2:].sum(axis=-1)
-        is_open = np.repeat(_largest(two_best, routing.top_groups), size, axis=-1)
+        is_open = np.repeat(largest(two_best, routing.top_groups), size, axis=-1)
         choice = np.where(is_open, choice, -np.inf)
-    return _largest(choice, routing.top_k)
+    return largest(choice, routing.top_k)
 
 
-def _largest(x: np.ndarray, n: int) -> np.ndarray:
+def largest(x: np.ndarray, n: int) -> np.ndarray:
     """Return True at the n largest entries of each row, the first of equal ones."""
     order = np.argsort(-x, axis=-1, kind="stable")
     return np.argsort(order, axis=-1, kind="stable") < n
@@ -319,7 +319,7 @@ def _usage(where: str, logits: np.ndarray, routing: Routing) -> tuple[np.ndarray
     """Return the share of tokens of each expert (..., n_experts), and softmax probabilities."""
     require_experts(where, logits.shape[-1], Routing(routing.top_k))
     probabilities = softmax(logits)
-    return _mean(_largest(logits, routing.top_k).astype(logits.dtype)), probabilities
+    return _mean(largest(logits, routing.top_k).astype(logits.dtype)), probabilities
 
 
 def _mean(x: np.ndarray) -> np.ndarray:

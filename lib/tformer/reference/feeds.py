@@ -1,5 +1,6 @@
 """The feed-forward part of a layer of a released model: dense, experts, or both (chapter 22)."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,10 @@ from scipy.special import expit
 from tformer.configuration import Configuration
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import LayerParameters
+from tformer.parameters import NormParameters
 from tformer.reference.activations import sigmoid_vjp
+from tformer.reference.attention import sum_to
+from tformer.reference.blocks import NORMS
 from tformer.reference.experts import (
     mixture_of_experts,
     mixture_of_experts_vjp,
@@ -18,57 +22,139 @@ from tformer.reference.experts import (
 from tformer.reference.feed_forward import feed_forward, feed_forward_vjp, linear_vjp
 
 
-def feed(x: np.ndarray, p: LayerParameters, c: LayerConfiguration) -> np.ndarray | None:
-    """Return what the feed-forward part adds: the dense part, the experts, or both."""
+def normed(x: np.ndarray, norm: NormParameters | None, c: LayerConfiguration) -> np.ndarray:
+    """Apply a norm if there is one."""
+    return x if norm is None else NORMS[c.norm][0](x, norm, c.eps)
+
+
+def norm_vjp(
+    x: np.ndarray, norm: NormParameters | None, c: LayerConfiguration, grad: np.ndarray
+) -> tuple[np.ndarray, NormParameters | None]:
+    """Compute the vector-Jacobian product of `normed`: gradients of x and of the norm."""
+    return (sum_to(x, grad), None) if norm is None else NORMS[c.norm][1](x, norm, grad, c.eps)
+
+
+def feed(
+    x: np.ndarray, fed: np.ndarray, p: LayerParameters, c: LayerConfiguration
+) -> np.ndarray | None:
+    """Return what the feed-forward part adds: the dense part, the experts, or both.
+
+    It reads `fed`; a router and experts with norms of their own read the hidden states x.
+    """
     dense = None
     if p.feed_forward is not None:
-        dense = feed_forward(x, p.feed_forward, Configuration(activation=c.activation))
+        dense = feed_forward(fed, p.feed_forward, Configuration(activation=c.activation))
+        dense = normed(dense, p.dense_norm_after, c)
     if p.experts is None or c.routing is None:
         return dense
-    weights = top_k_routing(_router_logits(x, p), c.routing, p.experts.choice_bias)
-    y = mixture_of_experts(x, p.experts, weights, c.activation, c.routing.weigh_input)
+    y = normed(_mixture(x, fed, p, c), p.experts_norm_after, c)
     if dense is None:
         return y
     gate = p.experts.w_shared_gate
-    return y + (dense if gate is None else expit(x @ gate)[..., np.newaxis] * dense)
+    return y + (dense if gate is None else expit(fed @ gate)[..., np.newaxis] * dense)
 
 
-def _router_logits(x: np.ndarray, p: LayerParameters) -> np.ndarray:
-    experts = p.experts
-    logits = x @ experts.w_router  # type: ignore[union-attr]
-    return logits if experts.b_router is None else logits + experts.b_router  # type: ignore[union-attr]
+def _mixture(
+    x: np.ndarray, fed: np.ndarray, p: LayerParameters, c: LayerConfiguration
+) -> np.ndarray:
+    """Return the answer of the experts, before the norm behind."""
+    experts: Any = p.experts
+    routing: Any = c.routing
+    _, chosen = _routed(_own(x, fed, p.router_norm, c), p, c)
+    weights = chosen if experts.scale is None else experts.scale * chosen
+    inputs = _own(x, fed, p.experts_norm, c)
+    return mixture_of_experts(inputs, experts, weights, c.activation, routing.weigh_input)
+
+
+def _own(
+    x: np.ndarray, fed: np.ndarray, norm: NormParameters | None, c: LayerConfiguration
+) -> np.ndarray:
+    """Return what a part reads: hidden states by a norm of its own, or what the others read."""
+    return fed if norm is None else normed(x, norm, c)
+
+
+def _routed(
+    x: np.ndarray, p: LayerParameters, c: LayerConfiguration
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the router's logits, and the weights of the experts before their factors."""
+    experts: Any = p.experts
+    routing: Any = c.routing
+    logits = x @ experts.w_router
+    logits = logits if experts.b_router is None else logits + experts.b_router
+    return logits, top_k_routing(logits, routing, experts.choice_bias)
 
 
 def feed_vjp(
-    x: np.ndarray, p: LayerParameters, c: LayerConfiguration, grad: np.ndarray
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Return the gradients of x, of the dense part and of the experts, for `feed`."""
-    grads: dict[str, Any] = {"feed_forward": None, "experts": None}
-    dx, experts = np.zeros_like(x), p.experts
-    gate = None if experts is None else experts.w_shared_gate
-    dgate = None
+    x: np.ndarray,
+    fed: np.ndarray,
+    p: LayerParameters,
+    c: LayerConfiguration,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of x and `fed`, for `feed`; keep those of its parameters."""
+    dx, dfed, dgate = np.zeros_like(x), np.zeros_like(fed), None
     if p.feed_forward is not None:
-        dense = Configuration(activation=c.activation)
-        ddense = grad
-        if gate is not None:
-            column = gate[:, np.newaxis]
-            ddense = expit(x @ column) * grad
-            product = (grad * feed_forward(x, p.feed_forward, dense)).sum(axis=-1, keepdims=True)
-            dx_gate, dcolumn, _ = linear_vjp(x, column, None, sigmoid_vjp(x @ column, product))
-            dx, dgate = dx + dx_gate, dcolumn[:, 0]
-        dx_dense, grads["feed_forward"] = feed_forward_vjp(x, p.feed_forward, dense, ddense)
-        dx = dx + dx_dense
-    elif gate is not None:
-        dgate = np.zeros_like(gate)
-    if experts is None or c.routing is None:
-        return dx, grads
-    logits = _router_logits(x, p)
-    weights = top_k_routing(logits, c.routing, experts.choice_bias)
-    options = (c.activation, c.routing.weigh_input)
-    dx_experts, dexperts, dweights = mixture_of_experts_vjp(x, experts, weights, grad, *options)
-    dlogits = top_k_routing_vjp(logits, c.routing, dweights, experts.choice_bias)
-    dx_router, dw_router, db_router = linear_vjp(x, experts.w_router, experts.b_router, dlogits)
-    grads["experts"] = type(dexperts)(
-        **vars(dexperts) | {"w_router": dw_router, "b_router": db_router, "w_shared_gate": dgate}
-    )
-    return dx + dx_experts + dx_router, grads
+        dfed, dgate = _dense_vjp(fed, p, c, grad, grads)
+    if p.experts is None or c.routing is None:
+        return dx, dfed
+    own, routed = _mixture_vjp(x, fed, p, c, grad, grads)
+    if dgate is not None:
+        grads["experts"] = replace(grads["experts"], w_shared_gate=dgate)
+    for name, d in (("experts_norm", own), ("router_norm", routed)):
+        if (norm := getattr(p, name)) is None:
+            dfed = dfed + d
+        else:
+            more, grads[name] = norm_vjp(x, norm, c, d)
+            dx = dx + more
+    return dx, dfed
+
+
+def _dense_vjp(
+    fed: np.ndarray,
+    p: LayerParameters,
+    c: LayerConfiguration,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the gradients of `fed` and of the gate, for the dense part; keep the others."""
+    dense: Any = p.feed_forward
+    choices = Configuration(activation=c.activation)
+    y = feed_forward(fed, dense, choices)
+    gate = None if p.experts is None else p.experts.w_shared_gate
+    dfed, dgate, dy = np.zeros_like(fed), None, grad
+    if gate is not None:
+        column = gate[:, np.newaxis]
+        dy = expit(fed @ column) * grad
+        product = (grad * normed(y, p.dense_norm_after, c)).sum(axis=-1, keepdims=True)
+        dfed, dcolumn, _ = linear_vjp(fed, column, None, sigmoid_vjp(fed @ column, product))
+        dgate = dcolumn[:, 0]
+    dy, grads["dense_norm_after"] = norm_vjp(y, p.dense_norm_after, c, dy)
+    more, grads["feed_forward"] = feed_forward_vjp(fed, dense, choices, dy)
+    return dfed + more, dgate
+
+
+def _mixture_vjp(
+    x: np.ndarray,
+    fed: np.ndarray,
+    p: LayerParameters,
+    c: LayerConfiguration,
+    grad: np.ndarray,
+    grads: dict[str, Any],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of what experts and router read; keep those of their parameters."""
+    experts: Any = p.experts
+    routing: Any = c.routing
+    inputs, read = _own(x, fed, p.experts_norm, c), _own(x, fed, p.router_norm, c)
+    logits, chosen = _routed(read, p, c)
+    scale = 1 if experts.scale is None else experts.scale
+    options = (c.activation, routing.weigh_input)
+    y = _mixture(x, fed, p, c)
+    dy, grads["experts_norm_after"] = norm_vjp(y, p.experts_norm_after, c, grad)
+    dinputs, found, dweights = mixture_of_experts_vjp(inputs, experts, scale * chosen, dy, *options)
+    dlogits = top_k_routing_vjp(logits, routing, scale * dweights, experts.choice_bias)
+    dread, dw_router, db_router = linear_vjp(read, experts.w_router, experts.b_router, dlogits)
+    if experts.scale is not None:
+        found = replace(found, scale=sum_to(experts.scale, dweights * chosen))
+    grads["experts"] = replace(found, w_router=dw_router, b_router=db_router)
+    return dinputs, dread

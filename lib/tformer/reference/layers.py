@@ -8,10 +8,9 @@ import numpy as np
 
 from tformer.layer_configuration import LayerConfiguration, require_borrowed, require_layer
 from tformer.layers import LayerCache, LayerParameters, PerLayerParameters
-from tformer.parameters import KVCache, NormParameters, tree_map
+from tformer.parameters import KVCache, tree_map
 from tformer.reference import activations
 from tformer.reference.attention import sum_to
-from tformer.reference.blocks import NORMS
 from tformer.reference.delta_net import (
     cached_delta_net,
     cached_gated_convolution,
@@ -21,7 +20,7 @@ from tformer.reference.delta_net import (
 from tformer.reference.equation import equation
 from tformer.reference.extended_attention import cached_attention, extended_attention_vjp
 from tformer.reference.feed_forward import linear_vjp
-from tformer.reference.feeds import feed, feed_vjp
+from tformer.reference.feeds import feed, feed_vjp, norm_vjp, normed
 from tformer.reference.latents import cached_latent_attention, latent_attention_vjp
 from tformer.reference.shared_attention import (
     cached_shared_attention,
@@ -154,15 +153,15 @@ def layer_vjp(
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, shape))
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     grad, dper_layer = _ended_vjp(added, p, c, per_layer, grad, grads)
-    dfed, dbetween = _added_vjp(fed, p, c, grad, grads), sum_to(between, grad)
+    dbetween, dfed = _added_vjp(between, fed, p, c, grad, grads)
     if not c.parallel:
-        dnormed, grads["feed_forward_norm"] = _norm_vjp(between, p.feed_forward_norm, c, dfed)
+        dnormed, grads["feed_forward_norm"] = norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
-    dmixed, grads["mixer_norm_after"] = _norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
+    dmixed, grads["mixer_norm_after"] = norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
     dinputs, grads[name], dkv = _mixer_vjp(name, inputs, mixer, c, dmixed, *options, kv)
     dkv = tree_map(np.zeros_like, kv) if dkv is None else dkv
     dinputs = dinputs + dfed if c.parallel else dinputs
-    dx, grads["mixer_norm"] = _norm_vjp(x, p.mixer_norm, c, dinputs)
+    dx, grads["mixer_norm"] = norm_vjp(x, p.mixer_norm, c, dinputs)
     return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads), dkv, dper_layer
 
 
@@ -170,25 +169,27 @@ def _added(
     between: np.ndarray, fed: np.ndarray, p: LayerParameters, c: LayerConfiguration
 ) -> np.ndarray:
     """Add to the residual stream what the feed-forward part answers to `fed`."""
-    answer = feed(fed, p, c)
+    answer = feed(between, fed, p, c)
     return between if answer is None else between + normed(answer, p.feed_forward_norm_after, c)
 
 
 def _added_vjp(
+    between: np.ndarray,
     fed: np.ndarray,
     p: LayerParameters,
     c: LayerConfiguration,
     grad: np.ndarray,
     grads: dict[str, Any],
-) -> np.ndarray:
-    """Return the gradient of what the feed-forward part reads; keep those of its parameters."""
-    answer = feed(fed, p, c)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gradients of both arrays, for `_added`; keep those of its parameters."""
+    dbetween = sum_to(between, grad)
+    answer = feed(between, fed, p, c)
     if answer is None:
-        return np.zeros_like(fed)
-    danswer, dnorm = _norm_vjp(answer, p.feed_forward_norm_after, c, grad)
-    dfed, others = feed_vjp(fed, p, c, danswer)
-    grads |= others | {"feed_forward_norm_after": dnorm}
-    return dfed
+        return dbetween, np.zeros_like(fed)
+    norm = p.feed_forward_norm_after
+    danswer, grads["feed_forward_norm_after"] = norm_vjp(answer, norm, c, grad)
+    read, dfed = feed_vjp(between, fed, p, c, danswer, grads)
+    return dbetween + read, dfed
 
 
 def cached_layer(
@@ -277,7 +278,7 @@ def lent_keys_vjp(
     """Return the gradients of x and of the parameters, for `lent_keys`."""
     name, mixer = mixer_of(p)
     dinputs, dmixer = lent_vjp(normed(x, p.mixer_norm, c), mixer, c, grad, positions)
-    dx, dnorm = _norm_vjp(x, p.mixer_norm, c, dinputs)
+    dx, dnorm = norm_vjp(x, p.mixer_norm, c, dinputs)
     zeros: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     return sum_to(x, dx), LayerParameters(**zeros | {name: dmixer, "mixer_norm": dnorm})
 
@@ -309,7 +310,7 @@ def _ended_vjp(
     logits = x @ p.per_layer.w_gate
     gate = getattr(activations, c.activation)(logits)
     y = (gate * per_layer) @ p.per_layer.w_out
-    dy, grads["per_layer_norm_after"] = _norm_vjp(y, p.per_layer_norm_after, c, grad)
+    dy, grads["per_layer_norm_after"] = norm_vjp(y, p.per_layer_norm_after, c, grad)
     dgated, dw_out, _ = linear_vjp(gate * per_layer, p.per_layer.w_out, None, dy)
     dlogits = getattr(activations, f"{c.activation}_vjp")(logits, dgated * per_layer)
     dx, dw_gate, _ = linear_vjp(x, p.per_layer.w_gate, None, dlogits)
@@ -339,15 +340,3 @@ def layer_mask(
         tokens = valid[..., np.newaxis, :]
         found = tokens if found is None else found & tokens
     return found
-
-
-def normed(x: np.ndarray, norm: NormParameters | None, c: LayerConfiguration) -> np.ndarray:
-    """Apply a norm if there is one."""
-    return x if norm is None else NORMS[c.norm][0](x, norm, c.eps)
-
-
-def _norm_vjp(
-    x: np.ndarray, norm: NormParameters | None, c: LayerConfiguration, grad: np.ndarray
-) -> tuple[np.ndarray, NormParameters | None]:
-    """Compute the vector-Jacobian product of `normed`: gradients of x and of the norm."""
-    return (sum_to(x, grad), None) if norm is None else NORMS[c.norm][1](x, norm, grad, c.eps)

@@ -11,6 +11,10 @@ MUTANTS = slipped(
         routing.factor * weights → weights / 2
             top-k routing: halved
     """,
+    drop_overflow="""
+        _taken(weights, capacity) → _taken(weights, capacity + 1)
+            overflow: an expert takes one token more
+    """,
     latent_attention="""
         grouped_attention(q, k, v → grouped_attention(q, k, 2 * v
             latent attention: doubled
@@ -40,6 +44,10 @@ MUTANTS = slipped(
             weight * outputs → outputs
                 mixture of experts: outputs are not weighed
         """,
+        "reference.capacity._taken": """
+            rank * n_tokens → 0 * rank
+                overflow: tokens in order, whatever they rank first
+        """,
         "reference.latents._absorbed": """
             scale_of(q, c.scale) → scale_of(q_c, c.scale)
                 absorbed latent attention: the scale of the latents' width
@@ -66,6 +74,8 @@ KILLED_BY = {
     "top-k routing: halved": ["prop-top-k-softmax", "prop-routing-bias"],
     "top-k routing: the bias does not choose": ["prop-routing-bias"],
     "mixture of experts: outputs are not weighed": ["exm-published"],
+    "overflow: an expert takes one token more": ["prop-overflow-order"],
+    "overflow: tokens in order, whatever they rank first": ["prop-overflow-order"],
     "latent attention: doubled": ["thm-absorbed"],
     "latent attention: doubled values": ["thm-absorbed"],
     "absorbed latent attention: doubled": ["thm-absorbed"],

@@ -48,8 +48,12 @@ CLASSES = {
     "feed_forward": FeedForwardParameters,
     "experts": ExpertParameters,
     "per_layer": PerLayerParameters,
-    "per_layer_norm_after": NormParameters,
-    **{f"{x}_norm{y}": NormParameters for x in ("mixer", "feed_forward") for y in ("", "_after")},
+    **dict.fromkeys(("router_norm", "dense_norm_after", "per_layer_norm_after"), NormParameters),
+    **{
+        f"{x}_norm{y}": NormParameters
+        for x in ("mixer", "feed_forward", "experts")
+        for y in ("", "_after")
+    },
 }
 """The class of each part of a layer, but attention, which has a part inside."""
 MIXERS = {"attention", "shared", "latent", "delta", "convolution"}
@@ -181,7 +185,12 @@ def _layer(
     for split in family.splits:
         if split.name in named and split.mixer in ("", mixer):
             named |= _parts(named.pop(split.name), split, sizes)
-    names = {x: y for x, y in family.names.items() if x.split(".")[0] not in MIXERS - {mixer}}
+    denied = {x for x in absent if family.optional[x]}
+    names = {
+        x: y
+        for x, y in family.names.items()
+        if x.split(".")[0] not in MIXERS - {mixer} and x not in denied
+    }
     if borrows:
         own = {names.pop(x) for x in ("shared.w_k", "shared.k_gain") if x in names}
         own |= {family.names["attention.heads.w_v"]}
@@ -207,7 +216,8 @@ def _require_all(
     parts = {field.split(".")[0] for field in found}
     for field, name in names.items():
         part, last = field.split(".")[0], field.split(".")[-1]
-        absent = part in ("feed_forward", "experts") and part not in parts
+        left_out = {"feed_forward"} if "experts_norm" in parts else {"feed_forward", "experts"}
+        absent = part in left_out - parts
         bias = part == "attention" and last[:2] == "b_"
         if field not in found and not (absent or bias or field in optional):
             raise format_error(where, name, "none", FIX)
@@ -238,6 +248,8 @@ def _read(field: str, x: Array, family: Family, sizes: dict[str, int]) -> Array:
         x = x.reshape(x.shape[0], x.shape[-1])
     if family.adds_one and field.endswith("gain") and not field.startswith("delta"):
         x = x + 1
+    if field in family.shrunk:
+        x = x / math.sqrt(len(x))
     form, letter = FORMS.get(
         field, (MATRIX if ".w_" in field or ".kernel" in field else VECTOR, "")
     )

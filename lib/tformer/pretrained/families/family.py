@@ -75,11 +75,14 @@ class Family:
         Further keys that have no effect, or are said by the arrays.
     optional : dict
         Field whose array may be missing to the key that says that it is there; "" if none does.
-        Biases of attention may be missing too.
+        Where the key denies it, the array is refused. Biases of attention may be missing too.
+        Without "routing.top_k" there is no routing.
     bare_norms : tuple of str
         Norms without a gain: fields of `LayerParameters`, and "norm" for that after the last layer.
     adds_one : bool
         Whether norms multiply by 1 + weight, but those inside a delta net.
+    shrunk : tuple of str
+        Fields whose array, a vector, is divided by the root of its length.
     scaled_embedding : bool
         Whether embeddings are multiplied by √d_model.
     n_layers : str
@@ -113,6 +116,7 @@ class Family:
     optional: Mapping[str, str] = field(default_factory=dict)
     bare_norms: tuple[str, ...] = ()
     adds_one: bool = False
+    shrunk: tuple[str, ...] = ()
     scaled_embedding: bool = False
     n_layers: str = "num_hidden_layers"
     stacks: tuple[str, ...] = ("model.layers.",)

@@ -111,11 +111,15 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, PretrainedError) else keys.error("", error) from error
     known = " ".join([*family.keys.values(), *family.model_keys.values()]).split()
-    absent = {field for field, key in family.optional.items() if not keys.get(key)}
     mixers = _mixers(keys, family, kinds, lenders)
     borrows = tuple(one is not None for one in lenders)
     keys.require_read((*UNUSED, *BY_ARRAYS, *family.unused, *known))
-    return configuration, Layout(sizes, mixers, borrows, absent)
+    return configuration, Layout(sizes, mixers, borrows, _absent(keys, family))
+
+
+def _absent(keys: Keys, family: Family) -> set[str]:
+    """The optional fields whose key does not say that they are there."""
+    return {field for field, key in family.optional.items() if not keys.get(key)}
 
 
 def _by_layer(keys: Keys, n: int) -> list[Keys]:
@@ -212,9 +216,9 @@ def _layer(
     kv_layer: int | None,
 ) -> LayerConfiguration:
     """The configuration of a layer."""
-    masks = {field for of, field in MASKS.items() if of != kind}
+    skipped = {field for of, field in MASKS.items() if of != kind} | _absent(keys, family)
     found = {
-        name: _value(keys, name, key) for name, key in family.keys.items() if name not in masks
+        name: _value(keys, name, key) for name, key in family.keys.items() if name not in skipped
     }
     found = dict(family.fixed) | {name: x for name, x in found.items() if x is not None}
     found["kv_layer"] = kv_layer
@@ -222,7 +226,7 @@ def _layer(
         {name.removeprefix(of): found.pop(name) for name in [*found] if name.startswith(of)}
         for of in ("routing.", "rotary.")
     )
-    if routing:
+    if "top_k" in routing:
         found["routing"] = Routing(**routing)
     tempered = found.pop("temperature", False)
     if kind in family.positionless or not turns:

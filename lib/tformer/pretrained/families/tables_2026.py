@@ -30,6 +30,13 @@ PER_LAYER = (
     *(f"per_layer.{x}" for x in ("w_gate", "w_out", "embedding", "w_context", "gain")),
     "per_layer_norm_after.gain",
 )
+BESIDE = {
+    "dense_norm_after.gain": "post_feedforward_layernorm_1.weight",
+    "experts_norm.gain": "pre_feedforward_layernorm_2.weight",
+    "experts_norm_after.gain": "post_feedforward_layernorm_2.weight",
+    "router_norm.gain": "router.scale",
+}
+"""The norms of a dense part and of experts beside it."""
 DELTA = {
     **{f"delta.w_{x}": f"self_attn.{x}_proj.weight" for x in "qkvo"},
     **{f"delta.kernel_{x}": f"self_attn.{x}_conv1d.weight" for x in "qkv"},
@@ -130,7 +137,11 @@ TABLES_2026 = {
         | FEED_FORWARD
         | NORMS_AROUND
         | HEAD_NORMS
+        | EXPERTS
+        | BESIDE
         | {
+            "experts.w_router": "router.proj.weight",
+            "experts.scale": "router.per_expert_scale",
             **{f"shared.w_{x}": f"self_attn.{x}_proj.weight" for x in "qko"},
             **{f"shared.{x}_gain": f"self_attn.{x}_norm.weight" for x in "qk"},
             "per_layer.w_gate": "per_layer_input_gate.weight",
@@ -138,13 +149,22 @@ TABLES_2026 = {
             "per_layer_norm_after.gain": "post_per_layer_input_norm.weight",
             "scale": "layer_scalar",
         },
-        {"eps": "rms_norm_eps", "activation": "hidden_activation"} | WINDOW,
-        {"qk_norm": "head", "v_norm": True, "scale": 1.0},
+        {"eps": "rms_norm_eps", "activation": "hidden_activation"}
+        | WINDOW
+        | {"routing.top_k": "top_k_experts"},
+        {"qk_norm": "head", "v_norm": True, "scale": 1.0, "routing.renormalise": True},
         model_keys={"logit_cap": "final_logit_softcapping"},
         kinds=("sliding_attention",) * 5 + ("full_attention",),
-        optional=dict.fromkeys(PER_LAYER, "hidden_size_per_layer_input"),
-        required={"use_bidirectional_attention": (None,), "enable_moe_block": (False, None)},
-        unused=("hidden_size_per_layer_input", "vocab_size_per_layer_input", "top_k_experts"),
+        splits=EXPERT_SPLITS,
+        renames=((".experts.", ".mlp.experts."),),
+        optional=dict.fromkeys(PER_LAYER, "hidden_size_per_layer_input")
+        | dict.fromkeys(("routing.top_k", *BESIDE), "enable_moe_block"),
+        required={
+            "use_bidirectional_attention": (None,),
+            "enable_moe_block": (True, False, None),
+        },
+        unused=("hidden_size_per_layer_input", "vocab_size_per_layer_input"),
+        shrunk=("router_norm.gain",),
         scaled_embedding=True,
         outer={
             "per_layer.embedding": "model.embed_tokens_per_layer.weight",

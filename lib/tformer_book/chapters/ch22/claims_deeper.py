@@ -1,13 +1,16 @@
-"""The claims of chapter 22's deeper page: chunks of the delta rule, and a rotation undone."""
+"""The claims of chapter 22's deeper page: chunks of the delta rule, a rotation undone, queues."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tformer import reference as ref
+from tformer.layer_configuration import Routing
 from tformer_book.chapters.ch22 import story_kept
 from tformer_book.claims.registry import claim, require
 from tformer_book.claims.tools import near
+
+Array = np.ndarray
 
 
 @claim(
@@ -75,6 +78,49 @@ def undone_rotation(way: int = -1, turned: bool = True) -> str:
         # angles of a thousand tokens are rounded at 1e-13
         require(off < 1e-10, f"a shift of all positions moves the output by {off:.3f}")
     return "the library's attention at four places of each text, to 1e-10"
+
+
+@claim(
+    "prop-overflow-order",
+    "numeric",
+    mutants={
+        "with two experts later tokens cannot matter": {"free": 2},
+        "with one expert they can": {"free": 0},
+        "tokens come in order, whatever they rank first": {"ranked": False},
+    },
+    scope="600 texts of 9 tokens, 4 experts, 1 to 3 chosen",
+)
+def overflow_order(free: int = 1, ranked: bool = True) -> str:
+    """Queues of experts in loops; then other last tokens, for each number of chosen experts."""
+    rng = np.random.default_rng(0)
+    moved = [0, 0, 0, 0]
+    for i in range(600):
+        k, capacity = 1 + i % 3, int(rng.integers(0, 10))
+        logits = rng.normal(size=(9, 4))
+        g = ref.top_k_routing(logits, Routing(k, renormalise=True))
+        got = ref.drop_overflow(g, capacity)
+        want = _queued(g, capacity, ranked)
+        require(bool((got == want).all()), f"{k} chosen: {abs(got - want).max():.3f} apart")
+        other = np.concatenate([g[:5], g[5:][:, ::-1]])
+        moved[k] += bool((ref.drop_overflow(other, capacity)[:5] != got[:5]).any())
+    for k in (1, 2, 3):
+        says = f"{k} chosen: other tokens behind moved {moved[k]} texts of 200"
+        require((moved[k] == 0) == (k <= free), says)
+    return "the library against queues in loops; later tokens matter from two experts on"
+
+
+def _queued(g: Array, capacity: int, ranked: bool) -> Array:
+    """Tokens that ask their experts one after the other, all first choices before any second."""
+    kept, n_taken = np.zeros_like(g), [0] * g.shape[1]
+    asks = []
+    for t, row in enumerate(g):
+        chosen = sorted(np.flatnonzero(row), key=lambda e: -row[e])
+        asks += [(r if ranked else 0, t, e) for r, e in enumerate(chosen)]
+    for _, t, e in sorted(asks):
+        if n_taken[e] < capacity:
+            kept[t, e] = g[t, e]
+            n_taken[e] += 1
+    return kept
 
 
 STORIES = {
