@@ -35,12 +35,19 @@ def test_a_scale_alone_has_seven_steps_on_each_side() -> None:
     assert abs(steps).max() < 7 + 1e-12
 
 
+ROUNDED = {"4 bits": 8e-3, "2 bits": 3e-2}
+"""By which share a loss may differ: on another processor numbers near a border fall to another step.
+
+With the kernels of Haswell, SkylakeX and Nehalem the losses differ by up to 0.004 and 0.013.
+"""
+
+
 def test_the_real_model_still_gives_what_is_stored(checkpoint: pretrained.Checkpoint) -> None:
     again, found = real.measured(from_checkpoint(checkpoint), ["tale"]), real.stored()
     assert again.keys() == found.keys()
     for name, row in found.items():
-        for key in ("loss", "late"):  # rounding may fall to another step on another processor
-            rtol = 0.01 if "2 bits" in name else 3e-3
+        rtol = next((most for bits, most in ROUNDED.items() if bits in name), 1e-4)
+        for key in ("loss", "late"):
             np.testing.assert_allclose(again[name][key], row[key][:1], rtol=rtol, err_msg=name)
     for part, ranges in found[real.WHOLE]["ranges"].items():
         np.testing.assert_allclose(again[real.WHOLE]["ranges"][part], ranges[:1], rtol=0.01)
