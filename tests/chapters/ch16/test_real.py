@@ -36,7 +36,7 @@ def test_a_scale_alone_has_seven_steps_on_each_side() -> None:
 
 
 ROUNDED = {"4 bits": 8e-3, "2 bits": 3e-2}
-"""By which share a loss may differ: on another processor numbers near a border fall to another step.
+"""The share by which a loss may differ: on another processor some numbers fall to another step.
 
 With the kernels of Haswell, SkylakeX and Nehalem the losses differ by up to 0.004 and 0.013.
 """
