@@ -74,6 +74,7 @@ BAD: dict[str, Callable] = {
     "offset below 0": lambda m, a: m.causal_attention(*[a([[1.0]])] * 3, offset=-1),
     "offset of a fraction": lambda m, a: m.causal_mask(2, 2, offset=0.5),
     "window of nothing": lambda m, a: m.sliding_window_mask(2, 2, 0),
+    "capacity below 0": lambda m, a: m.drop_overflow(a([[1.0]]), -1),
     "prefix below 0": lambda m, a: m.prefix_mask(2, 2, -1),
     "lengths of floats": lambda m, a: m.padding_mask(a([1.0]), 2),
     "documents of booleans": lambda m, a: m.packed_mask(a([True]), a([1])),
@@ -137,6 +138,7 @@ def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
 
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
+    "capacity": 1,
     **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "k": 2, "p": 0.5, "cap": 3.0},
 }
 SIZES = {
