@@ -66,7 +66,7 @@ function render({ model, el }) {
     nowTitle.textContent = `The lens after block ${block}`;
     endTitle.textContent = "Next token, at the end";
     [[now, here.best], [end, here.end]].forEach(([bars, best]) => bars.update(best.map(([word, p]) => [shown(word), p])));
-    looks.update(`${sizes.heads} heads of block ${block}: where “${name}” looks. ${sizes.heads / sizes.groups} heads share keys and values. Point at a bar to read it.`, rows.slice(0, t + 1).map((row) => shown(row.token)), here.weights);
+    looks.update(`${sizes.heads} heads of block ${block}: what “${name}” attends to. Each ${sizes.heads / sizes.groups} heads share keys and values. Point at a bar to read it.`, rows.slice(0, t + 1).map((row) => shown(row.token)), here.weights);
     map.update(part, rows.length, block);
     const key = `${text} ${t}`; // the slider says by itself what it does
     if (spoken[0] !== key) live.say(`“${name}”, ${said}; at the end “${shown(answer)}”, ${fmt(here.end[0][1], 3)}`);
