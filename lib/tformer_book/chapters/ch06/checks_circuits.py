@@ -199,6 +199,8 @@ def _near_misses(one: Head) -> Iterator[Case]:
     ends = [np.array([[1.0], [1]]), np.array([[1.0, 2]])]
     to, back = np.array([[1.0, 1], [1, -1], [0, 1]]), np.array([[1.0, 2, 0], [1, 2, 3]])
     turn = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
+    level, nearly = np.array([[0.3, 2, 0], [0.3, 2, 3]]), np.array([[0.1 + 0.2, 2, 0], [0.3, 2, 3]])
+    rounding = "Where a product is 0, rounding leaves 10⁻¹⁷: compare beside the largest numbers."
     first, second = np.array([[1.0], [0]]), np.array([[0.0], [1]])
     for said, a, b, want, why in (
         ("the same with another number in W_Q", [entry, *one[1:]], one, False, "One entry counts."),
@@ -243,7 +245,14 @@ def _near_misses(one: Head) -> Iterator[Case]:
             [to, back.T, to, back],
             [to @ turn, back.T @ turn, to @ turn, turn.T @ back],
             True,
-            "Where a product is 0, rounding leaves 10⁻¹⁷: compare beside the largest numbers.",
+            rounding,
+        ),
+        (
+            "the same with 0.1 + 0.2 for a 0.3 of W_O, of which a product takes 0.3",
+            [to, back.T, to, level],
+            [to, back.T, to, nearly],
+            True,
+            rounding,
         ),
         (
             "another W_K, where W_V sees sums only",
