@@ -140,7 +140,7 @@ def softmax_inside(my: ModuleType) -> Iterator[str]:
 
 @tryout(4)
 def scales(my: ModuleType) -> Iterator[str]:
-    """Training with the scale 1/√d, and with none: chaotic, so that kernels differ in the tenths."""
+    """Training with the scale 1/√d, and with none: chaotic, so kernels differ in the tenths."""
     world = small_world()
     c = world.config(my, n_heads=1, n_groups=1)
 
