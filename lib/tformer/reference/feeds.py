@@ -149,7 +149,7 @@ def _mixture_vjp(
     logits, chosen = _routed(read, p, c)
     scale = 1 if experts.scale is None else experts.scale
     options = (c.activation, routing.weigh_input)
-    y = _mixture(x, fed, p, c)
+    y = mixture_of_experts(inputs, experts, scale * chosen, *options)
     dy, grads["experts_norm_after"] = norm_vjp(y, p.experts_norm_after, c, grad)
     dinputs, found, dweights = mixture_of_experts_vjp(inputs, experts, scale * chosen, dy, *options)
     dlogits = top_k_routing_vjp(logits, routing, scale * dweights, experts.choice_bias)

@@ -149,8 +149,7 @@ def layer_vjp(
     between = x + normed(mixed, p.mixer_norm_after, c)
     fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
     added = _added(between, fed, p, c)
-    shape = _ended(added, p, c, per_layer).shape
-    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, shape))
+    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, added.shape))
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     grad, dper_layer = _ended_vjp(added, p, c, per_layer, grad, grads)
     dbetween, dfed = _added_vjp(between, fed, p, c, grad, grads)
@@ -310,6 +309,7 @@ def _ended_vjp(
     logits = x @ p.per_layer.w_gate
     gate = getattr(activations, c.activation)(logits)
     y = (gate * per_layer) @ p.per_layer.w_out
+    grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, y.shape))
     dy, grads["per_layer_norm_after"] = norm_vjp(y, p.per_layer_norm_after, c, grad)
     dgated, dw_out, _ = linear_vjp(gate * per_layer, p.per_layer.w_out, None, dy)
     dlogits = getattr(activations, f"{c.activation}_vjp")(logits, dgated * per_layer)
