@@ -12,7 +12,7 @@ import numpy as np
 
 FEW = 16  # an array with more numbers than this is described, not written out
 LARGE = 1e6  # from here on a number is written as 1.5e+06
-PLAIN = {  # what NumPy says, and what a reader is told
+PLAIN = {  # what NumPy or PyTorch says, and what a reader is told
     r"matmul: .* core dimension 0.*\(size (\d+) is different from (\d+)\)": (
         r"the two sides of @ do not fit; columns on the left: \2, rows on the right: \1"
     ),
@@ -53,6 +53,15 @@ PLAIN = {  # what NumPy says, and what a reader is told
         "∞ or nan is to become a whole number, and neither can"
     ),
     r"zero-size array to reduction operation (\w+) .*": r"the \1 of no numbers is asked for",
+    r"unsupported operand .*'torch\.return_types\.(max|min)'.*": (
+        r"\1 along an axis returns two things, values and indices; a\1 returns the values alone"
+    ),
+    r"expected m1 and m2 to have the same dtype, but got: (\w+) != (\w+)": (
+        r"a \1 tensor and a \2 tensor are multiplied; make new tensors of the dtype of the input"
+    ),
+    r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)": (
+        r"the two sides of @ do not fit; columns on the left: \1, rows on the right: \2"
+    ),
 }
 
 

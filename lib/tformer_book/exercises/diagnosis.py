@@ -156,7 +156,9 @@ class Diagnosis:
         """Return where the answer is wrong, and what is said to anything that nothing explains."""
         place = self.failed.place
         if place is None:
-            stopped = self.failed.error.startswith(STOPPED)
+            # the note of the first, plain case says why its numbers are right: not why a call stops
+            later = self.failed is not self.trials[0]
+            stopped = later and self.failed.error.startswith(STOPPED)
             return self.table.fallback(self.failed.case) if stopped else ""
         got, want = self.failed.got[place], self.failed.want[place]
         form = self.table.kind.form(got, want)
