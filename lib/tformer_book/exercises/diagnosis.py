@@ -156,10 +156,11 @@ class Diagnosis:
         """Return where the answer is wrong, and what is said to anything that nothing explains."""
         place = self.failed.place
         if place is None:
-            # the note of the first, plain case says why its numbers are right: not why a call stops
-            later = self.failed is not self.trials[0]
-            stopped = later and self.failed.error.startswith(STOPPED)
-            return self.table.fallback(self.failed.case) if stopped else ""
+            if not self.failed.error.startswith(STOPPED):
+                return ""
+            # the note of the first, plain case says why its numbers are right, not why a call stops
+            first = self.failed is self.trials[0]
+            return self.table.otherwise if first else self.table.fallback(self.failed.case)
         got, want = self.failed.got[place], self.failed.want[place]
         form = self.table.kind.form(got, want)
         if form and (self.table.kind.weak or 0 in (got.ndim, want.ndim)):
