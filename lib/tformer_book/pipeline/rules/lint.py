@@ -134,7 +134,7 @@ def _imports(page: Page) -> Found:
 def _slow(imports: list[ast.Import | ast.ImportFrom]) -> bool:
     """Whether what is imported loads PyTorch, which takes seconds."""
     names = " ".join(ast.unparse(x) for x in imports)
-    return bool(re.search(r"\btorch\b|\bfast\b|tformer_book\.chapters\.", names))
+    return bool(re.search(r"\btorch\b|\bfast\b|\bmy_transformer\b|tformer_book\.chapters\.", names))
 
 
 @rule("rng", chapter=True)
