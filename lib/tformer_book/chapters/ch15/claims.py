@@ -49,7 +49,7 @@ def not_likeliest(found_by: int = 3, begin: str = writing.MISSED) -> str:
         f"a beam of {found_by} finds {np.exp(told[found_by].log_probability):.3f}, "
         f"and {np.exp(best.log_probability):.3f} is possible",
     )
-    return f"{n_read} beginnings are read until nothing open is likelier than what has ended"
+    return f"after {n_read} beginnings no unfinished text is likelier than the best finished one"
 
 
 def _probability(begin: str, words: tuple[int, ...]) -> float:
