@@ -20,6 +20,7 @@ from tformer.models.layered import layered_decoder
 from tformer.pretrained.families import layers_from_state_dict
 from tformer_book.chapters.ch22 import listing, running
 from tformer_book.chapters.ch22.blocks import Block
+from tformer_book.experiments.storing import by_lines
 
 __all__ = [
     "BY_LIBRARY",
@@ -95,5 +96,4 @@ def packed(folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    parts = [f'"{name}": {json.dumps(x)}' for name, x in packed(Path(sys.argv[1])).items()]
-    FILE.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(packed(Path(sys.argv[1]))), encoding="utf-8")
