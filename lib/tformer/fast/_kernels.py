@@ -25,6 +25,8 @@ __all__ = [
     "kernel_of",
     "takes_folded",
     "takes_groups",
+    "widened",
+    "zeros_for",
 ]
 
 
@@ -62,7 +64,7 @@ def for_kernel(
     leading = _leading_axes(q, k, v, mask, bias)
     shape, dtype = (*leading, q.shape[-2], v.shape[-1]), q.dtype
     if k.shape[-2] == 0:
-        q = _zeros_for(q)  # without a key there is no score to be infinite or NaN
+        q = zeros_for(q)  # without a key there is no score to be infinite or NaN
     q, k, v = (_four_axes(x, leading) for x in _pad_widths(kernel, q, k, v))
     attn_mask = _one_mask(kernel, k, mask, bias, leading)
     attending: Tensor | None = None
@@ -90,13 +92,13 @@ def widened(x: Tensor, *others: Any) -> tuple[Any, ...]:
     return tree_map(wide, (x, *others)) if half else (x, *others)
 
 
-def _unchanged(y: Tensor) -> Tensor:
-    return y
-
-
-def _zeros_for(x: Tensor) -> Tensor:
+def zeros_for(x: Tensor) -> Tensor:
     """Return zeros in the shape of `x`, with gradient 0 for `x`, whatever its entries."""
     return x.masked_fill(torch.ones((), dtype=torch.bool, device=x.device), 0.0)
+
+
+def _unchanged(y: Tensor) -> Tensor:
+    return y
 
 
 def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:

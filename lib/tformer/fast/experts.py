@@ -1,13 +1,14 @@
 """Experts: a router chooses a few feed-forward layers for each token (chapter 22)."""
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
 from tformer.fast import activations
-from tformer.fast._kernels import widened
+from tformer.fast._kernels import widened, zeros_for
 from tformer.fast.checks import require_values
 from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
@@ -65,20 +66,21 @@ def mixture_of_experts(
     require_activation("mixture_of_experts", activation)
     dtype = x.dtype
     x, p, weights = widened(x, parameters, weights)
-    leading = torch.broadcast_shapes(x.shape[:-1], weights.shape[:-1])
+    leading = x.shape[:-1]
+    if weights.shape[:-1] != leading:  # torch.broadcast_shapes takes as long as a small product
+        leading = torch.broadcast_shapes(leading, weights.shape[:-1])
     n_rows, n_experts = math.prod(leading), weights.shape[-1]
     rows = x.expand(*leading, x.shape[-1]).reshape(n_rows, x.shape[-1])
     weights = weights.expand(*leading, n_experts).reshape(n_rows, n_experts)
-    y = torch.zeros_like(rows)
-    for e in range(n_experts):
-        chosen = weights[:, e].nonzero()[:, 0]
-        weight = weights[chosen, e, None]
-        inputs = rows[chosen]
-        if weigh_input:
-            outputs = _expert(weight * inputs, p, e, activation)
-        else:
-            outputs = weight * _expert(inputs, p, e, activation)
-        y = y.index_add(0, chosen, outputs)
+    of_expert, of_row = weights.mT.nonzero(as_tuple=True)
+    hit, counts = (a.tolist() for a in of_expert.unique_consecutive(return_counts=True))
+    weight = weights[of_row, of_expert, None]
+    inputs = weight * rows[of_row] if weigh_input else rows[of_row]
+    y, experts = zeros_for(rows), _each(p)
+    parts = (part.split(counts) for part in (of_row, inputs, weight))
+    for e, chosen, given, factor in zip(hit, *parts, strict=True):
+        outputs = _expert(given, experts[e], activation)
+        y.index_add_(0, chosen, outputs if weigh_input else factor * outputs)
     return y.reshape(*leading, x.shape[-1]).to(dtype)
 
 
@@ -138,13 +140,21 @@ def _mean(x: Tensor) -> Tensor:
     return x.sum(dim=-2) / max(x.shape[-2], 1)
 
 
-def _expert(x: Tensor, p: ExpertParameters, e: int, activation: str) -> Tensor:
-    """Return the output of expert e for rows (n, d_model)."""
-    gate = linear(x, p.w_gate[e].mT, None if p.b_gate is None else p.b_gate[e])
-    inner = linear(x, p.w_in[e].mT, None if p.b_in is None else p.b_in[e])
+def _each(p: ExpertParameters) -> list[tuple[Any, ...]]:
+    """Return the arrays of each expert."""
+    arrays = (p.w_gate, p.w_in, p.w_out, p.b_gate, p.b_in, p.b_out)
+    n_experts = len(p.w_gate)
+    each = ([None] * n_experts if x is None else x.unbind() for x in arrays)
+    return list(zip(*each, strict=True))
+
+
+def _expert(x: Tensor, arrays: tuple[Any, ...], activation: str) -> Tensor:
+    """Return the output for rows (n, d_model) of an expert, whose arrays are those of `_each`."""
+    w_gate, w_in, w_out, b_gate, b_in, b_out = arrays
+    gate, inner = linear(x, w_gate.mT, b_gate), linear(x, w_in.mT, b_in)
     if activation == "clipped_swiglu":
         gate = gate.clamp(max=LIMIT)
         hidden = gate * torch.sigmoid(STEEPNESS * gate) * (inner.clamp(-LIMIT, LIMIT) + 1)
     else:
         hidden = getattr(activations, activation)(gate) * inner
-    return linear(hidden, p.w_out[e].mT, None if p.b_out is None else p.b_out[e])
+    return linear(hidden, w_out.mT, b_out)

@@ -148,11 +148,12 @@ def layer_vjp(
     mixed = MIXERS[name](inputs, mixer, c, None, *options, kv)[0]
     between = x + normed(mixed, p.mixer_norm_after, c)
     fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
-    added = _added(between, fed, p, c)
+    answer = feed(between, fed, p, c)
+    added = _added(between, answer, p, c)
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, added.shape))
     grads: dict[str, Any] = tree_map(np.zeros_like, vars(p))
     grad, dper_layer = _ended_vjp(added, p, c, per_layer, grad, grads)
-    dbetween, dfed = _added_vjp(between, fed, p, c, grad, grads)
+    dbetween, dfed = _added_vjp(between, fed, answer, p, c, grad, grads)
     if not c.parallel:
         dnormed, grads["feed_forward_norm"] = norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
@@ -165,24 +166,23 @@ def layer_vjp(
 
 
 def _added(
-    between: np.ndarray, fed: np.ndarray, p: LayerParameters, c: LayerConfiguration
+    between: np.ndarray, answer: Table, p: LayerParameters, c: LayerConfiguration
 ) -> np.ndarray:
-    """Add to the residual stream what the feed-forward part answers to `fed`."""
-    answer = feed(between, fed, p, c)
+    """Add to the residual stream what the feed-forward part answers."""
     return between if answer is None else between + normed(answer, p.feed_forward_norm_after, c)
 
 
 def _added_vjp(
     between: np.ndarray,
     fed: np.ndarray,
+    answer: Table,
     p: LayerParameters,
     c: LayerConfiguration,
     grad: np.ndarray,
     grads: dict[str, Any],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gradients of both arrays, for `_added`; keep those of its parameters."""
+    """Return the gradients of `between` and `fed`; keep those of the parameters."""
     dbetween = sum_to(between, grad)
-    answer = feed(between, fed, p, c)
     if answer is None:
         return dbetween, np.zeros_like(fed)
     norm = p.feed_forward_norm_after
@@ -215,7 +215,8 @@ def cached_layer(
     inputs = normed(x, p.mixer_norm, c)
     y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions, kv)
     x = x + normed(y, p.mixer_norm_after, c)
-    x = _added(x, inputs if c.parallel else normed(x, p.feed_forward_norm, c), p, c)
+    fed = inputs if c.parallel else normed(x, p.feed_forward_norm, c)
+    x = _added(x, feed(x, fed, p, c), p, c)
     return _ended(x, p, c, per_layer), cache
 
 

@@ -13,6 +13,7 @@ from tformer.models.hooks import run_with_hooks
 from tformer.models.pretrained import PretrainedModel, from_checkpoint
 from tformer.models.sizes import Sizes, initialise
 from tformer_book.chapters.ch07 import loading
+from tformer_book.experiments import passages
 
 FOUND = loading.stored()
 TOKENS = np.arange(3, 15)
@@ -82,7 +83,7 @@ def test_one_position_is_skipped(small: PretrainedModel) -> None:
 def test_the_command_writes_what_the_file_has(
     small: PretrainedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loading, "PASSAGES", {"a": "the the the", "b": "the"})
+    monkeypatch.setattr(passages, "PASSAGES", {"a": "the the the"})
     monkeypatch.setattr(loading, "PROMPT", "the")
 
     def theirs(tokens: list[int]) -> np.ndarray:

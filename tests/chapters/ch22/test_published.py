@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tformer.pretrained import families
 from tformer_book.chapters.ch22 import published
 
 ROOT = Path(__file__).parents[3]
@@ -11,5 +12,7 @@ def test_stored_models_are_the_fixtures() -> None:
     assert published.fixtures() == published.packed(ROOT / "tests" / "released")
 
 
-def test_all_families_are_compared() -> None:
-    assert published.summary() == "21 classes, differences below 1e-13 of the largest logit"
+def test_all_families_of_the_library_are_compared() -> None:
+    names = [published.NAMES.get(family, family) for family in published.FAMILIES]
+    assert sorted(names) == sorted(families.FAMILIES)
+    assert published.summary() == "23 classes, differences below 1e-13 of the largest logit"

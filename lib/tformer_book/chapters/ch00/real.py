@@ -19,6 +19,7 @@ from tformer import reference
 from tformer.models.hooks import run_with_hooks
 from tformer.models.known import SMOL
 from tformer.models.pretrained import PretrainedModel
+from tformer_book.experiments.storing import short
 
 __all__ = ["BEST", "FILE", "NORMS", "STEPS", "TEXTS", "measured", "seen", "stored"]
 
@@ -80,16 +81,16 @@ def _row(run: dict[str, Any], t: int, model: PretrainedModel) -> dict[str, Any]:
     best = np.argsort(-chances, axis=-1, kind="stable")[:, :BEST]
     weights = np.array([run[f"{block}.weights"][:, t, : t + 1] for block in blocks])
     return {
-        "norms": [_short(np.linalg.norm(one)) for one in (x[0], *parts)],
+        "norms": [_norm(one) for one in (x[0], *parts)],
         "lens": best.ravel().tolist(),
         "p": np.rint(1000 * np.take_along_axis(chances, best, -1)).astype(int).ravel().tolist(),
         "weights": b64encode(np.rint(STEPS * weights).astype(np.uint8).tobytes()).decode(),
     }
 
 
-def _short(x: Any) -> float | int:
-    """Four digits, without a point that says nothing."""
-    found = float(f"{float(x):.4g}")
+def _norm(x: np.ndarray) -> float | int:
+    """Four digits of the norm, without a point that says nothing."""
+    found = short(np.linalg.norm(x), 4)
     return int(found) if found >= 1000 else found
 
 

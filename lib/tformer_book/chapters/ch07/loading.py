@@ -7,7 +7,6 @@ page reads the file, so it needs no model; the tests measure again where there i
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
@@ -22,19 +21,17 @@ from tformer.configuration import Configuration
 from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import BlockParameters, ModelParameters
 from tformer.pretrained import Checkpoint
+from tformer_book.experiments import passages
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = [
-    *("FILE", "HARMLESS", "LENGTH", "MISTAKES", "PASSAGES", "PROMPT", "RIGHT", "Loaded", "costs"),
+    *("FILE", "HARMLESS", "KINDS", "MISTAKES", "PROMPT", "RIGHT", "Loaded", "costs"),
     *("loaded", "measured", "published", "stored", "table"),
 ]
 
 FILE = Path(__file__).with_name("loading.json")
-PASSAGES: dict[str, str] = tomllib.loads(
-    Path(__file__).with_name("passages.toml").read_text(encoding="utf-8")
-)
-"""Four texts by their kind."""
-LENGTH = 200
-"""Tokens of each passage that are read."""
+KINDS = ("tale", "news", "science", "recipe")
+"""The passages that are read."""
 PROMPT = "The capital of France is"
 RIGHT = "as it was trained"
 HARMLESS = ("the other pairing, reordered", "all positions 1,000 further on")
@@ -136,7 +133,7 @@ def published(checkpoint: Checkpoint) -> Callable[[list[int]], np.ndarray]:
 def measured(
     model: PretrainedModel,
     theirs: Callable[[list[int]], np.ndarray],
-    passages: Iterable[str] = tuple(PASSAGES),
+    kinds: Iterable[str] = KINDS,
 ) -> dict[str, dict[str, Any]]:
     """What the model makes of the passages and of `PROMPT`, by how it is loaded.
 
@@ -154,7 +151,7 @@ def measured(
     from tformer.parameters import tree_map
 
     tokenizer = model.tokenizer
-    texts = [tokenizer.encode(PASSAGES[name])[:LENGTH] for name in passages]
+    texts = passages.tokens(model, kinds).tolist()
     right = [theirs(text) for text in texts]
     found: dict[str, dict[str, Any]] = {}
     for name, (parameters, configuration, positions) in loaded(model).items():
@@ -171,18 +168,14 @@ def measured(
         for text, want in zip(texts, right, strict=True):
             got = logits(text)
             loss = reference.cross_entropy(got[:-1], np.array(text[1:])).mean()
-            rows["loss"].append(_short(loss))
-            rows["apart"].append(_short(abs(got - want).max(), 3))
-            rows["other"].append(_short((got.argmax(-1) != want.argmax(-1)).mean(), 3))
+            rows["loss"].append(short(loss))
+            rows["apart"].append(short(abs(got - want).max(), 3))
+            rows["other"].append(short((got.argmax(-1) != want.argmax(-1)).mean(), 3))
         chances = reference.softmax(logits(tokenizer.encode(PROMPT))[-1])
         likeliest = int(chances.argmax())
-        rows["next"] = [tokenizer.decode([likeliest]), _short(chances[likeliest], 3)]
+        rows["next"] = [tokenizer.decode([likeliest]), short(chances[likeliest], 3)]
         found[name] = rows
     return found
-
-
-def _short(x: Any, digits: int = 5) -> float:
-    return float(f"{float(x):.{digits}g}")
 
 
 @cache
@@ -217,8 +210,4 @@ if __name__ == "__main__":
 
     opened = checkpoint()
     rows = measured(from_checkpoint(opened), published(opened))
-    lines = [
-        f" {json.dumps(name, ensure_ascii=False)}: {json.dumps(row, ensure_ascii=False)}"
-        for name, row in rows.items()
-    ]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(rows), encoding="utf-8")

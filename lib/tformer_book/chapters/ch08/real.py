@@ -18,6 +18,7 @@ from tformer.configuration import Configuration
 from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import BlockParameters, ModelParameters, tree_map
 from tformer_book.chapters.ch08.rows import PLAIN, alike
+from tformer_book.experiments.storing import short
 from tformer_book.world import corpus
 
 __all__ = [
@@ -103,38 +104,38 @@ def measured(model: PretrainedModel) -> dict[str, Any]:
         return float(weights[:, 1:, 0].mean())
 
     rows = blocks(reference.embedding(tokens, parameters.embedding))
-    unchanged = _short(loss(rows[-1]))
+    unchanged = short(loss(rows[-1]))
     lengths = np.linalg.norm(rows, axis=-1)
     here = rows[AFTER]
     coordinate, *others = np.argsort(-abs(here[0]))[: 1 + CONTROLS].tolist()
     much = here[0, coordinate] - np.median(here[1:, coordinate])
     return {
-        "first": _short(lengths[:, 0]),
-        "others": _short(np.median(lengths[:, 1:], axis=1)),
+        "first": short(lengths[:, 0]),
+        "others": short(np.median(lengths[:, 1:], axis=1)),
         "coordinate": coordinate,
-        "value": _short(here[0, coordinate]),
-        "median": _short(np.median(here[1:, coordinate])),
-        "share": _short(here[0, coordinate] ** 2 / (here[0] @ here[0])),
+        "value": short(here[0, coordinate]),
+        "median": short(np.median(here[1:, coordinate])),
+        "share": short(here[0, coordinate] ** 2 / (here[0] @ here[0])),
         "loss": unchanged,
-        "changed": _short(changed(here, coordinate)),
-        "controls": _short([changed(here, one) for one in others]),
-        "shrunk": _short([changed(here, coordinate, share) for share in SHRUNK]),
-        "turned": _short(changed(here, coordinate, -1)),
-        "as large": _short([taken(0, one, much) for one in others]),
-        "other words": _short([taken(word, coordinate, much) for word in OTHER_WORDS]),
-        "moved": _short([taken(0, coordinate, much, put=one) for one in others]),
-        "alike": _short([alike(one[1:]) for one in rows]),
-        "alike_less": _short([alike(_less(one[1:])) for one in rows]),
-        "looked_at": _short(
+        "changed": short(changed(here, coordinate)),
+        "controls": short([changed(here, one) for one in others]),
+        "shrunk": short([changed(here, coordinate, share) for share in SHRUNK]),
+        "turned": short(changed(here, coordinate, -1)),
+        "as large": short([taken(0, one, much) for one in others]),
+        "other words": short([taken(word, coordinate, much) for word in OTHER_WORDS]),
+        "moved": short([taken(0, coordinate, much, put=one) for one in others]),
+        "alike": short([alike(one[1:]) for one in rows]),
+        "alike_less": short([alike(_less(one[1:])) for one in rows]),
+        "looked_at": short(
             [looked_at(*each) for each in zip(rows[:-1], parameters.blocks, strict=True)]
         ),
-        "common": _short(
+        "common": short(
             _loss(tokens, _divided_by(np.sqrt(np.mean(rows[-1] ** 2)), parameters), configuration)
         ),
         "mistakes": {
             "as it is": unchanged,
             **{
-                name: _short(_loss(tokens, *wrong))
+                name: short(_loss(tokens, *wrong))
                 for name, wrong in _mistakes(parameters, configuration).items()
             },
         },
@@ -184,11 +185,6 @@ def _mistakes(
         "norms after": (parameters, replace(configuration, order="post")),
         "none at the end": (_divided_by(1.0, parameters), configuration),
     }
-
-
-def _short(x: Any) -> Any:
-    """Five digits."""
-    return np.vectorize(lambda number: float(f"{number:.5g}"))(x).tolist()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from tformer_book.chapters.ch08 import depth
+from tformer_book.experiments.storing import short
 
 __all__ = ["BLOCKS", "FILE", "STACKS", "WIDTHS", "measured", "stored"]
 
@@ -40,8 +41,7 @@ def stored(width: int) -> np.ndarray:
 
 def _text(found: np.ndarray) -> str:
     """A list of stacks, each on a line."""
-    short = np.vectorize(lambda number: float(f"{number:.5g}"))(found).tolist()
-    return "[\n" + ",\n".join(json.dumps(one) for one in short) + "\n]"
+    return "[\n" + ",\n".join(json.dumps(one) for one in short(found)) + "\n]"
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from tformer.configuration import Configuration
 from tformer.models.sizes import Sizes, initialise
 from tformer.parameters import leaves, tree_map
 from tformer_book.chapters.ch13.known import LAST, tokens, world
+from tformer_book.experiments.storing import by_lines
 from tformer_book.experiments.training import Adam, linear_schedule, training
 
 __all__ = ["FILE", "SEEDS", "SEEN", "STEPS", "apart", "reached", "stored", "stored_apart"]
@@ -111,5 +112,4 @@ if __name__ == "__main__":
         else:  # t400: a training of 400 steps, some pairs held out
             every[name] = apart(int(name[1:]))
     names = sorted(every, key=lambda name: (not name.isdigit(), int(name.strip("t"))))
-    lines = [f' "{name}": {json.dumps(every[name])}' for name in names]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines({name: every[name] for name in names}), encoding="utf-8")

@@ -13,6 +13,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from tformer_book.experiments.storing import short
+
 __all__ = ["BEFORE", "FILE", "OTHERS", "measured", "stored"]
 
 FILE = Path(__file__).with_name("spike.json")
@@ -65,13 +67,13 @@ def measured(last: int = 3500) -> dict[str, Any]:
         for made in train(module, batch, RECIPE, Path(folder) / "c", every=10**6, bar=False):
             step, norm = made.step, made.norm
             if step == STEP:
-                found["again"] = _short(norm)
+                found["again"] = short(norm, 3)
             if "step" not in found and step > SETTLED and norm > LONG:
                 other = untrained(tokens())
                 at = [*states]
                 found |= {
                     "step": step,
-                    "length": _short(norm),
+                    "length": short(norm, 3),
                     "others": [
                         _length(other, at[-1], batch(step + i)) for i in range(1, OTHERS + 1)
                     ],
@@ -92,11 +94,7 @@ def _length(module: Any, state: dict[str, Any], batch: tuple[Any, ...]) -> float
     given, wanted = map(torch.from_numpy, batch)
     cross_entropy(module(given).flatten(0, 1), wanted.flatten()).backward()
     found = [x.grad.double().norm() for x in module.parameters() if x.grad is not None]
-    return _short(float(torch.stack(found).norm()))
-
-
-def _short(x: float) -> float:
-    return float(f"{x:.3g}")
+    return short(torch.stack(found).norm(), 3)
 
 
 if __name__ == "__main__":

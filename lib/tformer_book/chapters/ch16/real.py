@@ -18,6 +18,7 @@ from tformer.models.hooks import Hook
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.chapters.ch16.fewer import quantised
 from tformer_book.experiments import passages
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = [
     *("BITS", "FILE", "LATE", "WHOLE", "WINDOW", "WINDOWS", "costs"),
@@ -112,8 +113,8 @@ def measured(
         run = passages.read(model, text, hooks, mask)
         loss = passages.losses(run["logits"], text)
         row = found.setdefault(name, {"loss": [], "late": []})
-        row["loss"].append(float(f"{loss.mean():.5g}"))
-        row["late"].append(float(f"{loss[LATE - 1 :].mean():.5g}"))
+        row["loss"].append(short(loss.mean()))
+        row["late"].append(short(loss[LATE - 1 :].mean()))
         return run
 
     ranges: dict[str, list[float]] = {"k": [], "v": []}
@@ -122,7 +123,7 @@ def measured(
         for part, row in ranges.items():
             x = np.array([run[f"blocks.{i}.{part}"] for i in range(len(model.parameters.blocks))])
             times = np.median(np.ptp(x, TOKEN)) / np.median(np.ptp(x, CHANNEL))
-            row.append(float(f"{times:.3g}"))
+            row.append(short(times, 3))
         for name, kept in WINDOWS.items():
             add(name, text, {}, window(len(text), kept))
         for name, parts in BITS.items():
@@ -145,6 +146,4 @@ def costs(name: str, places: str = "loss") -> np.ndarray:
 if __name__ == "__main__":
     from tformer.models.pretrained import from_pretrained
 
-    rows = measured(from_pretrained())
-    lines = [f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(measured(from_pretrained())), encoding="utf-8")

@@ -27,6 +27,7 @@ from tformer.parameters import (
     NormParameters,
     tree_map,
 )
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = [
     "FILE",
@@ -298,16 +299,12 @@ def measured(n_steps: int = 40) -> dict[str, dict[str, list[float]]]:
         for name, program in programs.items():
             before = time.process_time()
             loss = program.step(text)
-            found[name]["seconds"].append(_short(time.process_time() - before, 3))
-            found[name]["loss"].append(_short(loss, 10))
+            found[name]["seconds"].append(short(time.process_time() - before, 3))
+            found[name]["loss"].append(short(loss, 10))
         before = time.process_time()
         many.step(batch)
-        found[MANY]["seconds"].append(_short((time.process_time() - before) / BATCH, 3))
+        found[MANY]["seconds"].append(short((time.process_time() - before) / BATCH, 3))
     return found
-
-
-def _short(x: float, digits: int) -> float:
-    return float(f"{x:.{digits}g}")
 
 
 @cache
@@ -323,6 +320,4 @@ def ratios(name: str) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    rows = measured()
-    lines = [f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(measured()), encoding="utf-8")

@@ -17,6 +17,7 @@ import numpy as np
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.chapters.ch17 import real
 from tformer_book.experiments import passages
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = ["AGREEING", "FILE", "FROM", "KINDS", "SEEDS", "drawn", "measured", "named", "stored"]
 
@@ -60,7 +61,7 @@ def measured(
                 logits = passages.read(model, tokens)["logits"]
                 loss = passages.losses(logits, tokens)[real.PERIOD - 1 :]
                 first = logits[real.PERIOD - 1 : -1].argmax(-1) == tokens[real.PERIOD :]
-                row["loss"].append([float(f"{x:.4g}") for x in loss])
+                row["loss"].append(short(loss, 4))
                 row["named"].append(first.astype(int).tolist())
         found[kind] = row
     return found
@@ -81,6 +82,4 @@ def named(kind: str) -> np.ndarray:
 if __name__ == "__main__":
     from tformer.models.pretrained import from_pretrained
 
-    rows = measured(from_pretrained())
-    lines = [f" {json.dumps(kind)}: {json.dumps(row)}" for kind, row in rows.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(measured(from_pretrained())), encoding="utf-8")

@@ -19,6 +19,7 @@ from tformer import reference
 from tformer.models.hooks import run_with_hooks
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.experiments import passages
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = ["FILE", "READ", "costs", "measured", "stored", "without"]
 
@@ -64,18 +65,14 @@ def measured(
         found["without"].append([_loss(without(model, text, run, i), text) for i in left_out])
         before = run[f"blocks.{len(p.blocks) + BEFORE_LAST}.after"]
         early, late = (x.argmax(-1) for x in (reference.logit_lens(before, p, c), run["logits"]))
-        found["renamed"].append(_short((early != late).mean()))
+        found["renamed"].append(short((early != late).mean()))
         right = ((names[:-1] == text[1:]).mean() for names in (early, late))
-        found["right"].append([_short(x) for x in right])
+        found["right"].append([short(x) for x in right])
     return found
 
 
 def _loss(logits: np.ndarray, text: np.ndarray) -> float:
-    return _short(passages.losses(logits, text).mean())
-
-
-def _short(x: Any) -> float:
-    return float(f"{float(x):.5g}")
+    return short(passages.losses(logits, text).mean())
 
 
 @cache
@@ -92,6 +89,4 @@ def costs() -> np.ndarray:
 if __name__ == "__main__":
     from tformer.models.pretrained import from_pretrained
 
-    rows = measured(from_pretrained())
-    lines = [f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(measured(from_pretrained())), encoding="utf-8")

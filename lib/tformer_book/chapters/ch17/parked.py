@@ -17,6 +17,7 @@ import numpy as np
 from tformer.models.hooks import Hook, zero_ablation
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.experiments import passages
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = [
     *("CHANGES", "FILE", "HIDDEN", "LATE", "MOVED", "OTHER", "UNWRITTEN", "WHOLE", "WRITER"),
@@ -93,22 +94,18 @@ def measured(
             mask = hidden(len(text)) if name == HIDDEN else None
             run = passages.read(model, text, hooks, mask)
             loss = passages.losses(run["logits"], text)
-            row["loss"].append(_short(loss.mean()))
-            row["late"].append(_short(loss[LATE - 1 :].mean()))
+            row["loss"].append(short(loss.mean()))
+            row["late"].append(short(loss[LATE - 1 :].mean()))
             after = np.array([run[f"blocks.{i}.weights"] for i in layers[WRITER + 1 :]])
             for position in (0, 1, OTHER):
                 weight = after[..., position + 1 :, position].mean()
-                row[str(position)].append(_short(weight))
+                row[str(position)].append(short(weight))
             if name == WHOLE:
                 norms = [np.linalg.norm(run[f"blocks.{i}.after"], axis=-1) for i in layers]
-                told = [[_short(x[0]), _short(np.median(x[1:]))] for x in norms]
+                told = [[short(x[0]), short(np.median(x[1:]))] for x in norms]
                 row.setdefault("norms", []).append(told)
         found[name] = row
     return found
-
-
-def _short(x: Any) -> float:
-    return float(f"{float(x):.5g}")
 
 
 @cache
@@ -125,6 +122,4 @@ def costs(name: str, places: str = "late") -> np.ndarray:
 if __name__ == "__main__":
     from tformer.models.pretrained import from_pretrained
 
-    rows = measured(from_pretrained())
-    lines = [f" {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(measured(from_pretrained())), encoding="utf-8")

@@ -17,6 +17,7 @@ import numpy as np
 from tformer.models.hooks import Hook
 from tformer.models.pretrained import PretrainedModel
 from tformer_book.experiments import passages
+from tformer_book.experiments.storing import by_lines, short
 
 __all__ = [
     "FILE",
@@ -88,7 +89,7 @@ def measured(
 
     def add(key: str, text: np.ndarray, hooks: dict[str, Hook]) -> None:
         loss = passages.losses(passages.read(model, text, hooks)["logits"], text).mean()
-        found.setdefault(key, []).append(float(f"{loss:.5g}"))
+        found.setdefault(key, []).append(short(loss))
 
     for kind in kinds:
         text = texts[kind]
@@ -123,6 +124,4 @@ def costs(kind: str, places: str) -> np.ndarray:
 if __name__ == "__main__":
     from tformer.models.pretrained import from_pretrained
 
-    rows = measured(from_pretrained())
-    lines = [f" {json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items()]
-    FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    FILE.write_text(by_lines(measured(from_pretrained())), encoding="utf-8")

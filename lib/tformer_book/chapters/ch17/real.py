@@ -22,6 +22,7 @@ from tformer.parameters import ModelParameters
 from tformer.tokens import BPE
 from tformer_book import storyteller
 from tformer_book.chapters.ch17 import real_looks
+from tformer_book.experiments.storing import short
 from tformer_book.storyteller.tales import parted, text_of
 from tformer_book.world import corpus
 
@@ -202,9 +203,9 @@ def induced(
         loss = np.array([losses(model, text, changes) for text in texts])
         return {
             "heads": heads,
-            "repeat": short(loss[:, PERIOD:].mean(axis=1)),
-            "first": short(loss[:, : PERIOD - 1].mean(axis=1)),
-            "plain": short(losses(model, prose, changes).mean()),
+            "repeat": short(loss[:, PERIOD:].mean(axis=1), 4),
+            "first": short(loss[:, : PERIOD - 1].mean(axis=1), 4),
+            "plain": short(losses(model, prose, changes).mean(), 4),
         }
 
     drawn = others(chosen, len(model.parameters.blocks[0].heads.w_q), draws)
@@ -266,7 +267,7 @@ def _lens(tokens: np.ndarray, p: ModelParameters, c: Configuration) -> list[floa
     seen = run_with_hooks(tokens, p, c)
     names = ["embedded", *(f"blocks.{i}.after" for i in range(len(p.blocks)))]
     scores = (reference.logit_lens(seen[name][:-1], p, c) for name in names)
-    return short([reference.cross_entropy(one, tokens[1:]).mean() for one in scores])
+    return short([reference.cross_entropy(one, tokens[1:]).mean() for one in scores], 4)
 
 
 def measured(model: PretrainedModel) -> dict[str, Any]:
@@ -294,11 +295,6 @@ def measured(model: PretrainedModel) -> dict[str, Any]:
             ending: short(real_looks.weights(model, ending), 3) for ending in real_looks.ENDINGS
         },
     }
-
-
-def short(x: Any, digits: int = 4) -> Any:
-    """A few digits of a number, or of each of an array."""
-    return np.vectorize(lambda number: float(f"{number:.{digits}g}"))(x).tolist()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from math import prod
 from typing import NamedTuple
@@ -13,6 +14,8 @@ from tformer_book.chapters.ch22.plans import DEFAULTS, configuration, parameters
 
 __all__ = ["COUNTED", "DEFAULTS", "Kept", "both", "kept", "kept_by", "n_active", "n_parameters"]
 
+UNTRAINED = re.compile(r".*choice_bias|layers\.\d+\.scale")
+"""Arrays that no gradient trains: biases for the choice of experts, and factors of layers."""
 NUMBER, STATE = 2, 4
 """Bytes of a cached number in bfloat16, and of a number of a state, which is kept in float32."""
 COUNTED = {
@@ -55,8 +58,8 @@ class Kept(NamedTuple):
 
 
 def n_parameters(p: LayeredParameters) -> int:
-    """All that is trained by gradients: a bias for the choice of experts is not."""
-    return sum(prod(x.shape) for name, x in named_leaves(p) if not name.endswith("choice_bias"))
+    """All that is trained by gradients."""
+    return sum(prod(x.shape) for name, x in named_leaves(p) if not UNTRAINED.fullmatch(name))
 
 
 def n_active(p: LayeredParameters, top_k: int) -> int:
@@ -88,11 +91,15 @@ def kept_by(p: LayerParameters, c: LayerConfiguration) -> Kept:
         kernels = (p.delta.kernel_q, p.delta.kernel_k, p.delta.kernel_v)
         (h, _, d_v), d_k = kernels[2].shape, kernels[1].shape[-1]
         return Kept(rows=sum(prod(x.shape) for x in kernels), states=h * d_k * d_v)
-    if p.attention is None:
+    if c.kv_layer is not None:
+        return Kept()
+    if p.shared is not None:
+        each = 2 * prod(p.shared.w_k.shape[::2])  # key and value come apart by norm and RoPE
+    elif p.attention is not None:
+        heads = p.attention.heads
+        each = len(heads.w_k) * (heads.w_k.shape[-1] + heads.w_v.shape[-1])
+    else:
         raise ValueError("kept_by: the layer has no mixer")
-    heads = p.attention.heads
-    g, _, d_k = heads.w_k.shape
-    each = g * (d_k + heads.w_v.shape[-1])
     most = c.window or c.chunk
     return Kept(each) if most is None else Kept(per_window=((each, most - 1),))
 

@@ -162,6 +162,5 @@ def changed(guess: Guess) -> Callable[..., np.ndarray]:
 def moved(guess: Guess) -> float:
     """How far the logits of a small model move, over the largest; the class's own are right."""
     stored = published.fixtures()[guess.family]
-    p, c = published.model(guess.family)
-    wrong = running.logits(np.array(stored["tokens"]), p, c, changed(guess))[-1]
+    wrong = published.last_logits(guess.family, changed(guess))
     return running.difference(wrong, np.array(stored["logits"]))
