@@ -60,8 +60,8 @@ def computed_once(patch):
     patch.setattr(Table, "attempt", attempted)
 
 
-def told(number, answer, seconds=30.0):
-    """The feedback on a wrong answer, on one line; a busy machine takes more than five seconds."""
+def told(number, answer, seconds=10.0):
+    """The feedback on a wrong answer, on one line; a slow machine takes more than five seconds."""
     with pytest.raises(CheckFailed) as caught:
         check(number, answer, seconds=seconds)
     text = " ".join(str(caught.value).split())
