@@ -22,6 +22,12 @@ ANSWERS = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
 HONEST = nbformat.writes(answered(RELEASED, ANSWERS))
 
 
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox() as sandbox:
+        yield sandbox
+
+
 def bare(change=lambda cells: cells):
     """What is left of a notebook that a tool has cleaned: types and sources of its cells."""
     whole = json.loads(HONEST)
@@ -52,13 +58,12 @@ def a_draft_first(cells):
 
 @needs_confinement
 @pytest.mark.parametrize("change", [list, together, answers_alone, a_draft_first])
-def test_a_notebook_whose_cells_lost_their_metadata_keeps_its_marks(change):
+def test_a_notebook_whose_cells_lost_their_metadata_keeps_its_marks(change, sandbox):
     made = mend(bare(change), RELEASED)
     nbformat.validate(made)
     assert not unread(made)
     assert FOUND in made.cells[0].source
-    with Sandbox(512 << 20) as sandbox:
-        found = [verdict.right for _, verdict in verdicts(made, sandbox, 30.0)]
+    found = [verdict.right for _, verdict in verdicts(made, sandbox, 30.0)]
     assert found == [True] * 3 + [False] * 9
 
 
@@ -209,16 +214,15 @@ def test_a_hard_link_to_what_is_the_lecturers_is_refused(tmp_path):
         "from tformer_book.storyteller import tales",
     ],
 )
-def test_what_a_cell_does_besides_costs_no_mark(besides):
+def test_what_a_cell_does_besides_costs_no_mark(besides, sandbox):
     inside = "    " + besides.replace("\n", "\n    ")
     sources = [f"{besides}\n{right('1.1')}"]
     if "*" not in besides:
         sources += [right("1.1").replace("    return", f"{inside}\n    return")]
-    with Sandbox() as sandbox:
-        for source in sources:
-            cells = [("<c>", IMPORTS), ("<d>", source)]
-            verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 30.0)
-            assert verdict.right, verdict
+    for source in sources:
+        cells = [("<c>", IMPORTS), ("<d>", source)]
+        verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 30.0)
+        assert verdict.right, verdict
 
 
 @needs_confinement
@@ -229,12 +233,11 @@ def test_what_a_cell_does_besides_costs_no_mark(besides):
      "open('{}/ch01/checks_vectors.py').read()", "open('{}/ch01/exam.py').read()",
      "import glob\nopen(glob.glob('{}/ch01/__pycache__/checks*')[0], 'rb').read()"],
 )  # fmt: skip
-def test_what_holds_answers_stays_closed(peek):
+def test_what_holds_answers_stays_closed(peek, sandbox):
     place = ROOT / "lib" / "tformer_book" / "chapters"
     source = f"{peek.format(place)}\n{right('1.1')}"
-    with Sandbox(512 << 20) as sandbox:
-        cells = [("<c>", IMPORTS), ("<d>", source)]
-        verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 30.0)
+    cells = [("<c>", IMPORTS), ("<d>", source)]
+    verdict = judge(exercises()["1.1"], sandbox, cells, "row_dots", 30.0)
     assert "stopped with" in verdict.text
     assert (
         "Permission" in verdict.text

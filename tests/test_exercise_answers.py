@@ -13,7 +13,7 @@ import pytest
 import chapters
 import tformer.reference
 from every import try_each
-from exercise_tools import answers, solutions, told
+from exercise_tools import answers, computed_once, solutions, told
 from tformer_book.exercises import check, process
 from tformer_book.exercises.registry import exercises
 from tformer_book.exercises.table import call
@@ -84,7 +84,8 @@ def sentences(number, mutant):
 
 @pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize("number", NUMBERS)
-def test_mutants_are_told_their_own_sentences(number):
+def test_mutants_are_told_their_own_sentences(number, monkeypatch):
+    computed_once(monkeypatch)
     mutants = EXERCISES[number].mutants
     known = {mutant: sentences(number, mutant) for mutant in mutants}
 

@@ -64,8 +64,9 @@ def load_imports(function: Any) -> None:
     Loading torch takes seconds that are no part of an answer. Only packages that are slow to load
     are loaded, and nothing else of the function is run.
     """
-    names = {name.partition(".")[0] for code in _codes(function) for name in _imported(code)}
-    for name in sorted(names.intersection(SLOW_TO_LOAD) - set(sys.modules)):
+    missing = set(SLOW_TO_LOAD).difference(sys.modules)
+    names = {name for code in _codes(function) for name in _imported(code, missing)}
+    for name in sorted(names):
         with suppress(Exception):  # the call itself will say so
             importlib.import_module(name)
 
@@ -86,7 +87,10 @@ def _codes(function: Any) -> Iterator[CodeType]:
         todo += [around[name] for name in code.co_names if around and name in around]
 
 
-def _imported(code: CodeType) -> Iterator[str]:
-    for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME":
-            yield str(step.argval)
+def _imported(code: CodeType, packages: set[str]) -> set[str]:
+    """Return which of the packages the code imports; few codes name one, and only they are read."""
+    if packages.isdisjoint(name.partition(".")[0] for name in code.co_names):
+        return set()
+    steps = dis.get_instructions(code)
+    names = {str(step.argval) for step in steps if step.opname == "IMPORT_NAME"}
+    return packages.intersection(name.partition(".")[0] for name in names)

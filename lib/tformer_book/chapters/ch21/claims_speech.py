@@ -38,17 +38,7 @@ def speech_(lost: float = 0.15, best: int = -1, beats: int = -1, leak: bool = Fa
         require(len(chosen) == 900, f"{len(chosen)} recordings are for training")
         require(not set(chosen) & set(asked), "a recording is in both parts")
         require(who is None or who not in heard, f"speaker {who} is heard in training")
-    simple = {
-        "known": [fitted(1, None), fitted(8, None), sum(speech.nearest())],
-        "new": [
-            sum(fitted(1, who) for who in everyone),
-            sum(fitted(8, who) for who in everyone),
-            sum(speech.everyone(speech.nearest)),
-        ],
-    }
-    for kind, counts in simple.items():
-        shares = np.array(counts) / 300
-        require(near(shares, SIMPLE[kind], 1e-3), f"{kind} speakers: {shares}")
+    shares = {}
     for name, two in RIGHT.items():
         found = {kind: np.sum(told[name][kind], axis=1) / 300 for kind in two}
         for kind, (low, high) in two.items():
@@ -56,10 +46,22 @@ def speech_(lost: float = 0.15, best: int = -1, beats: int = -1, leak: bool = Fa
             require(inside, f"{name}, {kind}: {found[kind]}")
         gap = found["known"].min() - found["new"].max()
         require(gap > lost, f"{name}: new speakers cost {gap:.3f}")
-        ahead = found["known"].max() - simple["known"][2] / 300
-        require(best * ahead >= 0, f"{name}: {ahead:+.3f} to the nearest recording")
-        ahead = found["new"].max() - simple["new"][1] / 300
+        shares[name] = {kind: x.max() for kind, x in found.items()}
+    simple = {
+        "known": [fitted(1, None), fitted(8, None)],
+        "new": [sum(fitted(count, who) for who in everyone) for count in (1, 8)],
+    }
+    for name, most in shares.items():
+        ahead = most["new"] - simple["new"][1] / 300
         require(beats * ahead > 0, f"{name}: {ahead:+.3f} to eight parts, new speakers")
+    simple["known"].append(sum(speech.nearest()))
+    for name, most in shares.items():
+        ahead = most["known"] - simple["known"][2] / 300
+        require(best * ahead >= 0, f"{name}: {ahead:+.3f} to the nearest recording")
+    simple["new"].append(sum(speech.everyone(speech.nearest)))
+    for kind, counts in simple.items():
+        shared = np.array(counts) / 300
+        require(near(shared, SIMPLE[kind], 1e-3), f"{kind} speakers: {shared}")
     return "linear fits by least squares, nearest recordings again, to .001; 42 stored trainings"
 
 
