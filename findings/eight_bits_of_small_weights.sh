@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Normal weights with a given standard deviation, converted to GGUF's eight bits (Q8_0), to its four (Q4_0), and back. Both give a block
-# of 32 weights one scale, so one would bet that eight bits lose half a percent at any size, and always less than four. But the scale is
-# a float16. In Q8_0 it is the largest weight / 127, in Q4_0 the largest / 8: below 0.0001 the scale of Q8_0 is a subnormal number,
-# with ever fewer bits, and the codes are those of the scale before it was rounded. At 0.00001 four bits are better than eight,
-# and at 0.000001, where Q4_0 loses 10 %, all weights of Q8_0 are zero. The second factor of a LoRA begins at zero and can be as small.
-# MLX in eight bits keeps the scale in the type of the weights.
+# Normal weights with a given standard deviation, converted to GGUF's eight bits (Q8_0), to its four (Q4_0), and back by gguf 0.19.0. Both
+# give a block of 32 weights one scale, so one would bet that eight bits lose half a percent at any size, and always less than four.
+# But the scale is a float16, and below 0.00006 a float16 has ever fewer bits. The scale of Q8_0 is the largest weight / 127, that of
+# Q4_0 the largest / 8, so Q8_0 gets there first. At 0.00001 four bits are better than eight, and at 0.000001, where Q4_0 loses 10 %, all
+# weights of Q8_0 are zero. The second factor of a LoRA, which begins at zero, passes through these sizes.
+# MLX 0.32.4 in eight bits keeps the scale in the type of the weights.
 # Seen: the error over the norm at 0.001, 0.0001, 0.00001, 0.000001: Q8_0 0.005 0.012 0.092 1; Q4_0 0.087 0.081 0.086 0.104;
 # MLX 0.005 0.005 0.005 0.027
 set -euo pipefail
