@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # The first step of Muon with weight decay 0.01, for weights of N(0, 1) and a gradient of N(0, 0.001²), both of 64×64.
 # Decoupled weight decay adds rate · decay · weights to the step, whatever the gradient. PyTorch 2.13.0, Optax 0.2.8 and
-# Keras 3.15.1 do so. MLX 0.32.4 adds decay · weights to the gradient before it makes that orthogonal. The result has the same size
-# for any decay; only its direction changes. Here decay · weights is ten times as large as the gradient, so the step follows
-# the weights and hardly the gradient. With a gradient of 0, decays of 0.01 and 1 give the same step. MLX's documentation says that
-# Muon "follows the original implementation", which decouples, and "L2 penalty". MLX's AdamW, Lion and Adafactor decouple.
+# Keras 3.15.1 do so. MLX 0.32.4 adds decay · weights to the gradient before it makes that orthogonal. The result has about the
+# same size for any decay; its direction changes. Here decay · weights is ten times as large as the gradient, so the step
+# follows the weights and hardly the gradient. With a gradient of 0, decays of 0.01 and 1 give the same step. MLX's documentation
+# says that Muon "follows the original implementation", which decouples, and calls its decay "L2 penalty". MLX's AdamW, Lion and
+# Adafactor decouple.
 # Seen: cosine of the step with the step without decay: torch 1.0, optax 1.0, keras 1.0, mlx 0.1;
 # for a gradient of 0, step with decay 1 over step with decay 0.01: torch 100, optax 100, keras 100, mlx 1
 set -euo pipefail
