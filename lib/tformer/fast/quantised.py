@@ -23,12 +23,13 @@ __all__ = [
     "linear",
     "linears",
     "missing_kernel",
+    "rounded_for",
     "rows_of",
 ]
 
 GROUP = 32
 """Weights that share a scale and a zero."""
-FEW = 64
+FEW = 48
 """Rows up to which the kernel is faster than a product with dequantised weights."""
 BLOCKS = {"AVX512": 64, "AVX2": 32}
 """Outputs whose weights the kernel packs together, by the processor's instructions."""
@@ -112,12 +113,13 @@ class QuantisedMatrix:
         Parameters
         ----------
         x : (..., d_in) tensor
+            In float32 or bfloat16.
         bias : (d_out,) tensor, optional
 
         Returns
         -------
         (..., d_out) tensor
-            In float32, rounded to bfloat16 before the bias is added.
+            In the dtype of x, rounded to bfloat16 before the bias is added.
 
         Raises
         ------
@@ -133,9 +135,9 @@ class QuantisedMatrix:
             y = self._many(rows)
         else:
             packed, pairs = self.packed, self.scales_and_zeros.contiguous()
-            y = torch._weight_int4pack_mm_for_cpu(rows.bfloat16(), packed, GROUP, pairs).float()
-        y = y if x.ndim == 2 else y.view(*x.shape[:-1], y.shape[-1])
-        return y if bias is None else y + bias
+            y = torch._weight_int4pack_mm_for_cpu(rows.bfloat16(), packed, GROUP, pairs)
+        y = y.to(x.dtype) if x.ndim == 2 else y.to(x.dtype).view(*x.shape[:-1], y.shape[-1])
+        return y if bias is None else y + bias.to(x.dtype)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The rows of an embedding in float32: (..., d_in) for tokens (...), integers."""
@@ -172,9 +174,9 @@ class QuantisedMatrix:
     def _many(self, rows: Tensor) -> Tensor:
         """The product of many rows, for which dequantised weights are faster."""
         dtype = _fast_dtype()
-        sums = rows.float().unflatten(1, (-1, GROUP)).sum(-1)
-        y = (rows.to(dtype) @ self._scaled(dtype)).float()
-        return y.addmm_(sums, self.scales_and_zeros[..., 1].float())
+        rows, zeros = rows.to(dtype), self.scales_and_zeros[..., 1].to(dtype)
+        sums = rows.unflatten(1, (-1, GROUP)).sum(-1)
+        return torch.addmm(sums @ zeros, rows, self._scaled(dtype))
 
     def _weights(self) -> Tensor:
         """The matrix (d_out, d_in) in float32."""
@@ -201,6 +203,12 @@ def linear(x: Tensor, w: Any, b: Tensor | None = None) -> Tensor:
     return functional.linear(x, w.mT, b)
 
 
+def rounded_for(x: Tensor, *ws: Any) -> Tensor:
+    """Return x in bfloat16 if all matrices are a `QuantisedMatrix`, else x; None is left out."""
+    few = all(type(w) is QuantisedMatrix for w in ws if w is not None)
+    return x.bfloat16() if few else x
+
+
 def rows_of(table: Any, tokens: Tensor) -> Tensor:
     """Return the rows of an embedding, a tensor or a `QuantisedMatrix`, for tokens."""
     if type(table) is QuantisedMatrix:
@@ -214,7 +222,7 @@ def linears(x: Tensor, ws: tuple[Any, ...], bs: tuple[Tensor | None, ...]) -> li
     if whole is None or any(getattr(w, "whole", None) is not whole for w in ws):
         return [linear(x, w, b) for w, b in zip(ws, bs, strict=True)]
     ys = whole.product(x).split_with_sizes([w.packed.shape[0] for w in ws], dim=-1)
-    return [y if b is None else y + b for y, b in zip(ys, bs, strict=True)]
+    return [y if b is None else y + b.to(x.dtype) for y, b in zip(ys, bs, strict=True)]
 
 
 def lay_together(*matrices: QuantisedMatrix) -> None:
