@@ -56,9 +56,11 @@ def for_kernel(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
 ) -> Arguments:
     """Return q, k, v and one mask as the kernel takes them, and what restores its output."""
-    kernel = kernel_of(q)
-    if bias is None and _takes(kernel, q, k, v, mask):
-        return q, k, v, mask, _unchanged
+    kernel, lacking = kernel_of(q), 4 - q.ndim
+    if bias is None and lacking >= 0:
+        given = tuple(x.view((1,) * lacking + x.shape) if lacking else x for x in (q, k, v))
+        if _takes(kernel, *given, mask):
+            return *given, mask, lambda y: y.view(y.shape[lacking:]) if lacking else y
     leading = _leading_axes(q, k, v, mask, bias)
     shape, dtype = (*leading, q.shape[-2], v.shape[-1]), q.dtype
     if k.shape[-2] == 0:
@@ -88,10 +90,6 @@ def widened(x: Tensor, *others: Any) -> tuple[Any, ...]:
     """Convert all arguments to float32 if x is in half precision and that is no faster here."""
     half = x.dtype.itemsize < 4 and not kernel_of(x).half
     return tree_map(wide, (x, *others)) if half else (x, *others)
-
-
-def _unchanged(y: Tensor) -> Tensor:
-    return y
 
 
 def _zeros_for(x: Tensor) -> Tensor:
