@@ -129,13 +129,7 @@ class QuantisedMatrix:
         if x.requires_grad and torch.is_grad_enabled():
             raise TypeError("QuantisedMatrix: there is no gradient for x; use dequantised()")
         rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
-        if self.planes > 1:
-            rows = rows.repeat(1, self.planes)
-        if rows.shape[0] > FEW:
-            y = self._many(rows)
-        else:
-            packed, pairs = self.packed, self.scales_and_zeros.contiguous()
-            y = torch._weight_int4pack_mm_for_cpu(rows.bfloat16(), packed, GROUP, pairs)
+        y = self._few(rows) if rows.shape[0] <= FEW else self._many(rows)
         y = y.to(x.dtype) if x.ndim == 2 else y.to(x.dtype).view(*x.shape[:-1], y.shape[-1])
         return y if bias is None else y + bias.to(x.dtype)
 
@@ -164,25 +158,45 @@ class QuantisedMatrix:
         block = _block()
         return self.packed.view(len(self.packed) // block, -1, block // 2)
 
-    def _scaled(self, dtype: torch.dtype) -> Tensor:
-        """scale · (q - 8) in a dtype: (d_in, d_out)."""
-        packed, (n_groups, d_out, _) = self._blocks().transpose(0, 1), self.scales_and_zeros.shape
-        q = torch.cat([packed & 15, packed >> 4], dim=-1).sub_(8).view(torch.int8)
-        scales = self.scales_and_zeros[..., 0].to(dtype).contiguous().unsqueeze(1)
-        return q.view(n_groups, GROUP, d_out).to(dtype).mul_(scales).flatten(0, 1)
+    def _few(self, rows: Tensor) -> Tensor:
+        """The product of a few rows, by the kernel."""
+        rows = rows.bfloat16()
+        rows = rows if self.planes == 1 else rows.repeat(1, self.planes)
+        pairs = self.scales_and_zeros.contiguous()
+        return torch._weight_int4pack_mm_for_cpu(rows, self.packed, GROUP, pairs)
 
     def _many(self, rows: Tensor) -> Tensor:
         """The product of many rows, for which dequantised weights are faster."""
         dtype = _fast_dtype()
-        rows, zeros = rows.to(dtype), self.scales_and_zeros[..., 1].to(dtype)
+        rows, w = rows.to(dtype), self._scaled(dtype)
+        if self.planes == 2:
+            return rows @ w
         sums = rows.unflatten(1, (-1, GROUP)).sum(-1)
-        return torch.addmm(sums @ zeros, rows, self._scaled(dtype))
+        return torch.addmm(sums @ self.scales_and_zeros[..., 1].to(dtype), rows, w)
+
+    def _scaled(self, dtype: torch.dtype) -> Tensor:
+        """scale · (q - 8), or scale · q of eight bits, in a dtype: (d_in, d_out)."""
+        packed = self._blocks().transpose(0, 1)
+        q = torch.cat([packed & 15, packed >> 4], dim=-1).flatten(1)
+        if self.planes == 1:
+            q = q.sub_(8)
+        else:
+            high, low = q.chunk(2)
+            q = (high << 4).add_(low).sub_(128)
+        scales = self.scales_and_zeros[-len(q) // GROUP :, :, 0].to(dtype).contiguous()
+        return _by_group(q.view(torch.int8)).to(dtype).mul_(scales.unsqueeze(1)).flatten(0, 1)
 
     def _weights(self) -> Tensor:
         """The matrix (d_out, d_in) in float32."""
-        zeros = self.scales_and_zeros[..., 1].float().repeat_interleave(GROUP, 0)
-        w = self._scaled(torch.float32) + zeros
-        return w.unflatten(0, (self.planes, -1)).sum(0).mT.contiguous()
+        w = self._scaled(torch.float32)
+        if self.planes == 1:
+            _by_group(w).add_(self.scales_and_zeros[..., 1].float().unsqueeze(1))
+        return w.mT.contiguous()
+
+
+def _by_group(x: Tensor) -> Tensor:
+    """Split the inputs (d_in, d_out) in groups: (groups, 32, d_out)."""
+    return x.view(-1, GROUP, x.shape[-1])
 
 
 def _packed(q: Tensor, planes: int) -> Tensor:
