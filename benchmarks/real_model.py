@@ -2,6 +2,7 @@
 
 SmolLM2-135M-Instruct writes on from one prompt: the package transformers in float32, `tformer.fast`
 in float32 and in the four bits of the file, with a cache and by reading all tokens again, in turns.
+llama.cpp writes too, from the same file, if the package llama-cpp-python is installed.
 Then memory, each in a process of its own, and how far the logits of four bits are from float32.
 
 The time is that of the processor, since the machine may be busy; of all turns the least counts.
@@ -13,8 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import torch
 from attention import ONE_THREAD, RESULTS, _machine
 from torch.nn.functional import cross_entropy
@@ -25,11 +30,18 @@ from tformer.models import from_pretrained, generate
 from tformer.models.pretrained import PretrainedModel
 from tformer.parameters import leaves, tree_map
 from tformer.pretrained import checkpoint
+from tformer.pretrained.wheel import path
 
 FILE = RESULTS / "real_model.json"
 TURNS, NEW, AGAIN = 3, 16, 2
 PROMPTS = (32, 128)
-WAYS = ("transformers", "fast, 32 bits", "fast, 4 bits")
+LLAMA = "llama.cpp"
+WAYS = (
+    "transformers",
+    "fast, 32 bits",
+    "fast, 4 bits",
+    *((LLAMA,) if find_spec("llama_cpp") else ()),
+)
 TEXT = (
     "The history of the steam engine begins long before the eighteenth century, when water was "
     "first lifted by fire from the mines of Cornwall. Thomas Newcomen built a machine that "
@@ -78,11 +90,41 @@ def ours(bits: int) -> PretrainedModel:
     return found._replace(parameters=tree_map(torch.from_numpy, found.parameters))
 
 
+def llama() -> Any:
+    """The same file in llama.cpp, as its plain kernels read it; those for AMX fail here."""
+    library = import_module("llama_cpp")
+    settings = library.llama_model_default_params()
+    settings.use_extra_bufts = False
+    with mock.patch("llama_cpp.llama_cpp.llama_model_default_params", return_value=settings):
+        return library.Llama(str(path()), n_ctx=512, n_threads=1, n_threads_batch=1, verbose=False)
+
+
+def read_by_llama(model: Any, tokens: list[int], before: int = 0) -> int:
+    """Read tokens after the first `before` of the cache; return the likeliest next one."""
+    model.n_tokens = before
+    model.eval(tokens)
+    logits = import_module("llama_cpp").llama_get_logits(model.ctx)
+    return int(np.ctypeslib.as_array(logits, (model.n_vocab(),)).argmax())
+
+
+def made(name: str) -> Any:
+    """The model of a way."""
+    if name == LLAMA:
+        return llama()
+    return theirs() if name == WAYS[0] else ours(4 if "4" in name else 32)
+
+
 def written(model: Any, tokens: torch.Tensor, n: int, cached: bool) -> list[int]:
     """The n likeliest tokens after a prompt; of a pass without a cache only the last logits."""
     if isinstance(model, LlamaForCausalLM):
         asked = {"max_new_tokens": n, "min_new_tokens": n, "do_sample": False, "use_cache": cached}
         return model.generate(tokens[None], **asked)[0, len(tokens) :].tolist()
+    if not isinstance(model, PretrainedModel):
+        text = tokens.tolist()
+        for i in range(n):
+            known = len(text) - 1 if cached and i else 0
+            text.append(read_by_llama(model, text[known:], known))
+        return text[len(tokens) :]
     p, c = model.parameters, model.configuration
     if cached:
         return [*generate(fast.cached_decoder, tokens, p, c, n)]
@@ -96,7 +138,7 @@ def written(model: Any, tokens: torch.Tensor, n: int, cached: bool) -> list[int]
 
 def measure() -> dict[str, Any]:
     """All of it."""
-    models = dict(zip(WAYS, (theirs(), ours(32), ours(4)), strict=True))
+    models = {name: made(name) for name in WAYS}
     text = torch.tensor(models[WAYS[2]].tokenizer.encode(TEXT))
     seconds: dict[str, dict[str, list[float]]] = {name: {} for name in WAYS}
     texts: dict[str, list[int]] = {}
@@ -138,6 +180,9 @@ def decoding(model: Any, tokens: torch.Tensor) -> Callable[[], None]:
             past.crop(-1)
 
         return step
+    if not isinstance(model, PretrainedModel):
+        read_by_llama(model, tokens.tolist())
+        return lambda: (read_by_llama(model, one.tolist(), len(tokens)), None)[1]
     p, c = model.parameters, model.configuration
     caches = fast.cached_decoder(tokens, p, c)[1]
     return lambda: (fast.cached_decoder(one, p, c, caches), None)[1]
@@ -183,14 +228,26 @@ def _resident() -> float:
 def tell_memory(name: str) -> None:
     """Print what `memory` reads."""
     before = _resident()
-    model = theirs() if name == WAYS[0] else ours(4 if "4" in name else 32)
-    held = [*model.parameters()] if name == WAYS[0] else leaves(model.parameters)
+    model = made(name)
     written(model, torch.arange(PROMPTS[0]) + 500, 8, True)
-    places = {
-        (x.packed if isinstance(x, fast.QuantisedMatrix) else x).data_ptr(): x.nbytes for x in held
-    }  # tied ones count once
-    total = sum(places.values()) / 1e6
-    print(json.dumps({"parameters": round(total, 1), "grown": round(_resident() - before, 1)}))
+    total, grown = held(model) / 1e6, _resident() - before
+    print(json.dumps({"parameters": round(total, 1), "grown": round(grown, 1)}))
+
+
+def held(model: Any) -> int:
+    """Bytes of the parameters, tied ones once; llama.cpp maps the file."""
+    if isinstance(model, LlamaForCausalLM):
+        found = [*model.parameters()]
+    elif isinstance(model, PretrainedModel):
+        found = leaves(model.parameters)
+    else:
+        return path().stat().st_size
+    return sum(
+        {
+            (x.packed if isinstance(x, fast.QuantisedMatrix) else x).data_ptr(): x.nbytes
+            for x in found
+        }.values()
+    )
 
 
 def table(found: dict[str, Any]) -> str:
@@ -218,25 +275,27 @@ def table(found: dict[str, Any]) -> str:
     heads = ["one more", *(f"{how}, {n}" for n in PROMPTS for how in ("cache", "no cache"))]
     parts += [f"| | {' | '.join(heads)} |", "|:--" + "|--:" * len(ways) + "|"]
     theirs_ = least[WAYS[0]]
-    for name in WAYS:
+    for name in least:
         cells = [f"{1 / least[name][x]:.1f} ({theirs_[x] / least[name][x]:.2f})" for x in ways]
         parts.append(f"| {name} | {' | '.join(cells)} |")
     parts += ["\n| | parameters, MB | process, MB | times transformers |", "|:--|--:|--:|--:|"]
-    for name in WAYS:
+    for name in least:
         one, first = found["memory"][name], found["memory"][WAYS[0]]
         shares = " and ".join(f"{one[k] / first[k]:.2f}" for k in one)
         parts.append(f"| {name} | {one['parameters']} | {one['grown']} | {shares} |")
     said, texts = found["logits"], found["texts"]
-    same = [n for n in PROMPTS if len({str(texts[f"{x}, {n}, True"]) for x in WAYS}) == 1]
+    same = [n for n in PROMPTS if len({str(texts[f"{x}, {n}, True"]) for x in least}) == 1]
     parts += [
         "\nLogits of four bits against float32 of the same file,",
         f"{said['tokens']} tokens read one by one: largest difference {said['worst']:.2f}",
         f"(the largest logit is {said['largest']:.1f}), root mean square",
         f"{said['root mean square']:.3f}, divergence {said['divergence']:.5f} nats a token,",
         f"loss {said['loss, 4 bits']:.4f} against {said['loss, 32 bits']:.4f},",
-        f"the same likeliest token in {said['same likeliest']:.3f}. All three write the same",
+        f"the same likeliest token in {said['same likeliest']:.3f}. All write the same",
         f"{NEW} tokens after prompts of: {', '.join(map(str, same)) or 'none'}.",
-        "llama.cpp was not measured.",
+        "llama.cpp was compiled for this machine; weights stay as in the file (no AMX)."
+        if LLAMA in least
+        else "llama.cpp was not measured.",
     ]
     return "\n".join(parts) + "\n"
 
@@ -250,7 +309,7 @@ def main(chosen: list[str]) -> None:
             return
         if chosen == ["memories"]:  # the rest stays as it was
             found = json.loads(FILE.read_text(encoding="utf-8"))
-            found["memory"] = {name: memory(name) for name in WAYS}
+            found["memory"] = {name: memory(name) for name in found["seconds"]}
             FILE.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         elif chosen != ["table"]:
             FILE.write_text(json.dumps(measure(), indent=1) + "\n", encoding="utf-8")

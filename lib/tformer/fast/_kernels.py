@@ -25,8 +25,6 @@ __all__ = [
     "kernel_of",
     "takes_folded",
     "takes_groups",
-    "widened",
-    "zeros_for",
 ]
 
 
@@ -58,9 +56,11 @@ def for_kernel(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, bias: Tensor | None
 ) -> Arguments:
     """Return q, k, v and one mask as the kernel takes them, and what restores its output."""
-    kernel = kernel_of(q)
-    if bias is None and _takes(kernel, q, k, v, mask):
-        return q, k, v, mask, _unchanged
+    kernel, lacking = kernel_of(q), 4 - q.ndim
+    if bias is None and lacking >= 0:
+        given = tuple(x.view((1,) * lacking + x.shape) if lacking else x for x in (q, k, v))
+        if _takes(kernel, *given, mask):
+            return *given, mask, lambda y: y.view(y.shape[lacking:]) if lacking else y
     leading = _leading_axes(q, k, v, mask, bias)
     shape, dtype = (*leading, q.shape[-2], v.shape[-1]), q.dtype
     if k.shape[-2] == 0:
@@ -95,10 +95,6 @@ def widened(x: Tensor, *others: Any) -> tuple[Any, ...]:
 def zeros_for(x: Tensor) -> Tensor:
     """Return zeros in the shape of `x`, with gradient 0 for `x`, whatever its entries."""
     return x.masked_fill(torch.ones((), dtype=torch.bool, device=x.device), 0.0)
-
-
-def _unchanged(y: Tensor) -> Tensor:
-    return y
 
 
 def _takes(kernel: Kernel, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> bool:

@@ -1,6 +1,5 @@
 """The transformer block: attention and feed-forward on the residual stream (chapters 8, 10)."""
 
-import torch
 from torch import Tensor
 
 from tformer.configuration import Configuration, require_block
@@ -9,7 +8,8 @@ from tformer.fast.feed_forward import dropout, feed_forward
 from tformer.fast.groups import grouped_attention
 from tformer.fast.heads import multi_head_attention
 from tformer.fast.norms import layer_norm, rms_norm
-from tformer.fast.positions import rope
+from tformer.fast.positions import turned, turns_of
+from tformer.fast.precision import wide
 from tformer.fast.projections import extend_cache, merge, project
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
@@ -48,7 +48,8 @@ def block(
     require_block("block", parameters, memory is not None, sinusoids is not None)
     dtype = x.dtype
     x, parameters, memory, bias = widened(x, parameters, memory, bias)
-    options = (memory, mask, memory_mask, bias, sinusoids, causal, dropout_masks)
+    turns = block_turns(x, sinusoids, configuration)
+    options = (memory, mask, memory_mask, bias, turns, causal, dropout_masks)
     y, _ = cached_block(x, parameters, configuration, None, *options)
     return y if x.dtype == dtype else y.to(dtype)
 
@@ -85,14 +86,17 @@ def cached_block(
     mask: Tensor | None,
     memory_mask: Tensor | None,
     bias: Tensor | None,
-    sinusoids: Tensor | None,
+    turns: tuple[Tensor, ...] | None,
     causal: bool,
     dropout_masks: DropoutMasks | None,
 ) -> tuple[Tensor, KVCache]:
-    """Apply a block to the tokens that follow those in the KV cache; also return the new cache."""
+    """Apply a block to the tokens that follow those in the KV cache; also return the new cache.
+
+    `turns` are those of `block_turns`, which all blocks share.
+    """
     p, c, dropout_masks = parameters, configuration, dropout_masks or DropoutMasks()
     inputs = sublayer_input(x, p.heads_norm, c)
-    y, cache = _attend(inputs, p.heads, c, cache, mask, bias, sinusoids, causal)
+    y, cache = _attend(inputs, p.heads, cache, mask, bias, turns, causal)
     x = add_residual(x, y, p.heads_norm, c, dropout_masks.heads)
     if memory is not None and p.cross is not None:
         inputs = sublayer_input(x, p.cross_norm, c)
@@ -108,23 +112,27 @@ def cached_block(
 def _attend(
     x: Tensor,
     parameters: HeadParameters,
-    c: Configuration,
     cache: KVCache | None,
     mask: Tensor | None,
     bias: Tensor | None,
-    sinusoids: Tensor | None,
+    turns: tuple[Tensor, ...] | None,
     causal: bool,
 ) -> tuple[Tensor, KVCache]:
     """Attend to the cached tokens and the new ones; also return the extended KV cache."""
     q, k, v = project(x, parameters)
-    if sinusoids is not None:
-        sinusoids_H = sinusoids.unsqueeze(-3)
-        both = rope(torch.cat([q, k], dim=-3), sinusoids_H, c.pairing)
-        q, k = both.split_with_sizes([q.shape[-3], k.shape[-3]], dim=-3)
+    if turns is not None:
+        q, k = turned(q, turns), turned(k, turns)
     offset = 0 if cache is None else cache.length
     cache = extend_cache(cache, k, v)
     y = grouped_attention(q, cache.k, cache.v, mask, bias, None, causal, offset)
     return merge(y, parameters), cache
+
+
+def block_turns(x: Tensor, sinusoids: Tensor | None, c: Configuration) -> tuple[Tensor, ...] | None:
+    """Return what rotates queries and keys (..., heads, T, d_k), if anything does."""
+    if sinusoids is None:
+        return None
+    return turns_of(sinusoids.unsqueeze(-3), wide(x).dtype, c.pairing)
 
 
 def sublayer_input(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:

@@ -5,7 +5,7 @@ from torch import Tensor
 from tformer.configuration import Configuration
 from tformer.fast import activations
 from tformer.fast._kernels import widened
-from tformer.fast.quantised import linear, linears
+from tformer.fast.quantised import linear, linears, rounded_for
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
 from tformer.parameters import FeedForwardParameters
@@ -17,9 +17,12 @@ __all__ = ["dropout", "dropout_vjp", "feed_forward", "feed_forward_vjp"]
 def feed_forward(
     x: Tensor, parameters: FeedForwardParameters, configuration: Configuration
 ) -> Tensor:
-    """On a CPU half precision is widened to float32; on a GPU hidden units are rounded to it."""
+    """On a CPU half precision is widened to float32; on a GPU hidden units are rounded to it. With
+    a `QuantisedMatrix` hidden units are rounded to bfloat16, as its products take them.
+    """
     dtype = x.dtype
     x, p = widened(x, parameters)
+    x = rounded_for(x, p.w_in, p.w_gate, p.w_out)
     active = getattr(activations, configuration.activation)
     if p.w_gate is None:
         hidden = active(linear(x, p.w_in, p.b_in))

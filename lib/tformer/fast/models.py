@@ -11,7 +11,7 @@ from torch import Tensor
 
 from tformer.configuration import Configuration
 from tformer.fast._kernels import widened
-from tformer.fast.blocks import apply_norm, cached_block
+from tformer.fast.blocks import apply_norm, block_turns, cached_block
 from tformer.fast.stacks import embed, position_inputs, require_tokens, stack, unembed
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
@@ -96,9 +96,10 @@ def cached_decoder(
     require_tokens("cached_decoder", tokens, parameters, c, False, offset, positions, caches=caches)
     _, p, caches = widened(parameters.embedding, parameters, caches)
     x, extended = embed(tokens, p, c, offset, positions), []
-    encoded = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
+    bias, sinusoids = position_inputs(p, c, tokens.shape[-1], offset, x, positions)
+    turns = block_turns(x, sinusoids, c)
     for layer, cache in zip(p.blocks, caches or [None] * len(p.blocks), strict=True):
-        x, cache = cached_block(x, layer, c, cache, None, mask, None, *encoded, True, None)
+        x, cache = cached_block(x, layer, c, cache, None, mask, None, bias, turns, True, None)
         extended.append(cache)
     return narrowed((unembed(apply_norm(x, p.norm, c), p), (*extended,)), p, dtype)
 

@@ -55,7 +55,7 @@ def sinusoids_of(
 def rope(x: Tensor, sinusoids: Tensor, pairing: str = "adjacent") -> Tensor:
     """Adjacent pairs are rotated as complex numbers."""
     _require_pairs("rope", x, pairing)
-    return _rotated(wide(x), sinusoids, pairing).to(x.dtype)
+    return turned(x, turns_of(sinusoids, wide(x).dtype, pairing))
 
 
 @twin
@@ -64,7 +64,7 @@ def rope_vjp(sinusoids: Tensor, grad: Tensor, pairing: str = "adjacent") -> Tens
     _require_pairs("rope_vjp", grad, pairing)
     signs = torch.tensor([-1.0, 1.0], dtype=sinusoids.dtype, device=sinusoids.device)
     back = (sinusoids.unflatten(-1, (sinusoids.shape[-1] // 2, 2)) * signs).flatten(-2)
-    return _rotated(wide(grad), back, pairing).to(grad.dtype)
+    return turned(grad, turns_of(back, wide(grad).dtype, pairing))
 
 
 @twin
@@ -162,15 +162,22 @@ def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None
     return torch.cat([slopes, between[: n_heads - smaller]])
 
 
-def _rotated(x: Tensor, sinusoids: Tensor, pairing: str) -> Tensor:
-    """Rotate each pair of coordinates by its angle."""
-    sinusoids = sinusoids.to(x.dtype)
+def turns_of(sinusoids: Tensor, dtype: torch.dtype, pairing: str) -> tuple[Tensor, ...]:
+    """Return what `turned` multiplies by: complex numbers for adjacent pairs, else two factors."""
+    sinusoids = sinusoids.to(dtype)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     if pairing == "adjacent":
-        rotated = _as_complex(x) * torch.complex(cosine, sine)
-        return torch.view_as_real(rotated).flatten(-2)
-    cosines, sines = torch.cat([cosine, cosine], dim=-1), torch.cat([-sine, sine], dim=-1)
-    return (x * cosines).addcmul_(x.roll(x.shape[-1] // 2, -1), sines)
+        return (torch.complex(cosine, sine),)
+    return torch.cat([cosine, cosine], dim=-1), torch.cat([-sine, sine], dim=-1)
+
+
+def turned(x: Tensor, turns: tuple[Tensor, ...]) -> Tensor:
+    """Rotate each pair of coordinates by its angle; half precision in float32."""
+    y = wide(x)
+    if len(turns) == 1:
+        return torch.view_as_real(_as_complex(y) * turns[0]).flatten(-2).to(x.dtype)
+    cosines, sines = turns
+    return (y * cosines).addcmul_(y.roll(y.shape[-1] // 2, -1), sines).to(x.dtype)
 
 
 def _as_complex(x: Tensor) -> Tensor:

@@ -23,12 +23,13 @@ __all__ = [
     "linear",
     "linears",
     "missing_kernel",
+    "rounded_for",
     "rows_of",
 ]
 
 GROUP = 32
 """Weights that share a scale and a zero."""
-FEW = 64
+FEW = 48
 """Rows up to which the kernel is faster than a product with dequantised weights."""
 BLOCKS = {"AVX512": 64, "AVX2": 32}
 """Outputs whose weights the kernel packs together, by the processor's instructions."""
@@ -112,12 +113,13 @@ class QuantisedMatrix:
         Parameters
         ----------
         x : (..., d_in) tensor
+            In float32 or bfloat16.
         bias : (d_out,) tensor, optional
 
         Returns
         -------
         (..., d_out) tensor
-            In float32, rounded to bfloat16 before the bias is added.
+            In the dtype of x, rounded to bfloat16 before the bias is added.
 
         Raises
         ------
@@ -127,15 +129,9 @@ class QuantisedMatrix:
         if x.requires_grad and torch.is_grad_enabled():
             raise TypeError("QuantisedMatrix: there is no gradient for x; use dequantised()")
         rows = x if x.ndim == 2 else x.reshape(-1, x.shape[-1])
-        if self.planes > 1:
-            rows = rows.repeat(1, self.planes)
-        if rows.shape[0] > FEW:
-            y = self._many(rows)
-        else:
-            packed, pairs = self.packed, self.scales_and_zeros.contiguous()
-            y = torch._weight_int4pack_mm_for_cpu(rows.bfloat16(), packed, GROUP, pairs).float()
-        y = y if x.ndim == 2 else y.view(*x.shape[:-1], y.shape[-1])
-        return y if bias is None else y + bias
+        y = self._few(rows) if rows.shape[0] <= FEW else self._many(rows)
+        y = y.to(x.dtype) if x.ndim == 2 else y.to(x.dtype).view(*x.shape[:-1], y.shape[-1])
+        return y if bias is None else y + bias.to(x.dtype)
 
     def rows(self, tokens: Tensor) -> Tensor:
         """The rows of an embedding in float32: (..., d_in) for tokens (...), integers."""
@@ -162,25 +158,45 @@ class QuantisedMatrix:
         block = _block()
         return self.packed.view(len(self.packed) // block, -1, block // 2)
 
-    def _scaled(self, dtype: torch.dtype) -> Tensor:
-        """scale · (q - 8) in a dtype: (d_in, d_out)."""
-        packed, (n_groups, d_out, _) = self._blocks().transpose(0, 1), self.scales_and_zeros.shape
-        q = torch.cat([packed & 15, packed >> 4], dim=-1).sub_(8).view(torch.int8)
-        scales = self.scales_and_zeros[..., 0].to(dtype).contiguous().unsqueeze(1)
-        return q.view(n_groups, GROUP, d_out).to(dtype).mul_(scales).flatten(0, 1)
+    def _few(self, rows: Tensor) -> Tensor:
+        """The product of a few rows, by the kernel."""
+        rows = rows.bfloat16()
+        rows = rows if self.planes == 1 else rows.repeat(1, self.planes)
+        pairs = self.scales_and_zeros.contiguous()
+        return torch._weight_int4pack_mm_for_cpu(rows, self.packed, GROUP, pairs)
 
     def _many(self, rows: Tensor) -> Tensor:
         """The product of many rows, for which dequantised weights are faster."""
         dtype = _fast_dtype()
-        sums = rows.float().unflatten(1, (-1, GROUP)).sum(-1)
-        y = (rows.to(dtype) @ self._scaled(dtype)).float()
-        return y.addmm_(sums, self.scales_and_zeros[..., 1].float())
+        rows, w = rows.to(dtype), self._scaled(dtype)
+        if self.planes == 2:
+            return rows @ w
+        sums = rows.unflatten(1, (-1, GROUP)).sum(-1)
+        return torch.addmm(sums @ self.scales_and_zeros[..., 1].to(dtype), rows, w)
+
+    def _scaled(self, dtype: torch.dtype) -> Tensor:
+        """scale · (q - 8), or scale · q of eight bits, in a dtype: (d_in, d_out)."""
+        packed = self._blocks().transpose(0, 1)
+        q = torch.cat([packed & 15, packed >> 4], dim=-1).flatten(1)
+        if self.planes == 1:
+            q = q.sub_(8)
+        else:
+            high, low = q.chunk(2)
+            q = (high << 4).add_(low).sub_(128)
+        scales = self.scales_and_zeros[-len(q) // GROUP :, :, 0].to(dtype).contiguous()
+        return _by_group(q.view(torch.int8)).to(dtype).mul_(scales.unsqueeze(1)).flatten(0, 1)
 
     def _weights(self) -> Tensor:
         """The matrix (d_out, d_in) in float32."""
-        zeros = self.scales_and_zeros[..., 1].float().repeat_interleave(GROUP, 0)
-        w = self._scaled(torch.float32) + zeros
-        return w.unflatten(0, (self.planes, -1)).sum(0).mT.contiguous()
+        w = self._scaled(torch.float32)
+        if self.planes == 1:
+            _by_group(w).add_(self.scales_and_zeros[..., 1].float().unsqueeze(1))
+        return w.mT.contiguous()
+
+
+def _by_group(x: Tensor) -> Tensor:
+    """Split the inputs (d_in, d_out) in groups: (groups, 32, d_out)."""
+    return x.view(-1, GROUP, x.shape[-1])
 
 
 def _packed(q: Tensor, planes: int) -> Tensor:
@@ -201,6 +217,12 @@ def linear(x: Tensor, w: Any, b: Tensor | None = None) -> Tensor:
     return functional.linear(x, w.mT, b)
 
 
+def rounded_for(x: Tensor, *ws: Any) -> Tensor:
+    """Return x in bfloat16 if all matrices are a `QuantisedMatrix`, else x; None is left out."""
+    few = all(type(w) is QuantisedMatrix for w in ws if w is not None)
+    return x.bfloat16() if few else x
+
+
 def rows_of(table: Any, tokens: Tensor) -> Tensor:
     """Return the rows of an embedding, a tensor or a `QuantisedMatrix`, for tokens."""
     if type(table) is QuantisedMatrix:
@@ -214,7 +236,7 @@ def linears(x: Tensor, ws: tuple[Any, ...], bs: tuple[Tensor | None, ...]) -> li
     if whole is None or any(getattr(w, "whole", None) is not whole for w in ws):
         return [linear(x, w, b) for w, b in zip(ws, bs, strict=True)]
     ys = whole.product(x).split_with_sizes([w.packed.shape[0] for w in ws], dim=-1)
-    return [y if b is None else y + b for y, b in zip(ys, bs, strict=True)]
+    return [y if b is None else y + b.to(x.dtype) for y, b in zip(ys, bs, strict=True)]
 
 
 def lay_together(*matrices: QuantisedMatrix) -> None:

@@ -1,5 +1,7 @@
 """The parameters of a GGUF file in the bits that it has: four and eight a weight, for `fast`."""
 
+import ctypes
+import sys
 import warnings
 from typing import Any
 
@@ -54,4 +56,13 @@ def quantised_parameters(found: Checkpoint) -> ModelParameters:
         for several in ((heads.w_q, heads.w_k, heads.w_v), gated):
             if several and all(type(x) is QuantisedMatrix for x in several):
                 lay_together(*several)
+    _return_freed_memory()
     return made
+
+
+def _return_freed_memory() -> None:
+    """Return to the system what unpacking has freed; the C library of Linux keeps most of it."""
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "malloc_trim"):  # musl has none
+            library.malloc_trim(0)
