@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A layer of torch.nn.TransformerEncoder in evaluation, with gradients and without. Without them PyTorch 2.13.0 takes its "fast path",
-# if, says the documentation of TransformerEncoderLayer, the "activation is one of: relu, gelu" and some more holds.
+# A layer of torch.nn.TransformerEncoder in evaluation, with gradients and without. Without them PyTorch 2.13.0 takes its "fast path", by the
+# documentation of TransformerEncoderLayer only if the activation is "relu", "gelu" or the function of one of these names.
 # With is_causal=True and no mask ("if specified, applies a causal mask", says the documentation) it raises an error with gradients.
 # Without them it takes the word, applies no mask, and each place sees the places after it.
 # With activation=nn.GELU(approximate="tanh") it computes the approximation with gradients and the exact function without them.
