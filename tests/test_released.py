@@ -41,7 +41,9 @@ def loaded(name: str) -> Any:
 
 def cast(parameters: Any, library: Any, dtype: Any) -> Any:
     """Parameters in the arrays of a library."""
-    arrays = tree_map(lambda x: np.ascontiguousarray(x, dtype), parameters)
+    arrays = tree_map(
+        lambda x: np.ascontiguousarray(x, dtype if x.dtype.kind == "f" else None), parameters
+    )
     return arrays if library is reference else tree_map(torch.from_numpy, arrays)
 
 
@@ -114,7 +116,9 @@ def test_a_batch_with_left_padding_equals_each_alone(library: Any, name: str) ->
 @every("name", NAMES)
 def test_all_parameters_are_read(name: str) -> None:
     parameters, _ = loaded(name)
-    fixed = re.compile(r".*choice_bias|layers\.\d+\.scale")  # which the class does not train
+    fixed = re.compile(
+        r".*choice_bias|layers\.\d+\.(scale|token_experts)"
+    )  # which the class does not train
     n = sum(x.size for key, x in named_leaves(parameters) if not fixed.fullmatch(key))
     assert n == fixture(name)["n_parameters"]
 

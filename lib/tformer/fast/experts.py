@@ -13,7 +13,8 @@ from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.layer_configuration import Routing, require_activation, require_experts
+from tformer.layer_checks import require_activation, require_experts
+from tformer.layer_configuration import Routing
 from tformer.layers import ExpertParameters
 
 __all__ = [
@@ -25,20 +26,16 @@ __all__ = [
     "top_k_routing_vjp",
 ]
 
-LIMIT, STEEPNESS = 7.0, 1.702
-"""Of "clipped_swiglu", as in the definition."""
+LIMIT, STEEPNESS, SILU_LIMIT = 7.0, 1.702, 10.0
+"""Of "clipped_swiglu" and of "clipped_silu", as in the definition."""
 
 
 @twin
 def top_k_routing(logits: Tensor, routing: Routing, choice_bias: Tensor | None = None) -> Tensor:
     """Half precision is computed in float32."""
     require_experts("top_k_routing", logits.shape[-1], routing)
-    x = wide(logits)
-    scores = softmax(x) if routing.scores == "softmax" else torch.sigmoid(x)
-    weights = torch.where(_chosen(scores.detach(), routing, choice_bias), scores, 0.0)
-    if routing.renormalise:
-        weights = weights / weights.sum(dim=-1, keepdim=True)
-    return (routing.factor * weights).to(logits.dtype)
+    chosen = _chosen(_scores(wide(logits.detach()), routing), routing, choice_bias)
+    return weights_of(logits, routing, chosen)
 
 
 @twin
@@ -75,9 +72,9 @@ def mixture_of_experts(
         weight = weights[chosen, e, None]
         inputs = rows[chosen]
         if weigh_input:
-            outputs = _expert(weight * inputs, p, e, activation)
+            outputs = expert_output(weight * inputs, p, e, activation)
         else:
-            outputs = weight * _expert(inputs, p, e, activation)
+            outputs = weight * expert_output(inputs, p, e, activation)
         y = y.index_add(0, chosen, outputs)
     return y.reshape(*leading, x.shape[-1]).to(dtype)
 
@@ -116,6 +113,20 @@ def balancing_loss_vjp(logits: Tensor, routing: Routing, grad: Tensor) -> Tensor
     return vjp(lambda x: balancing_loss(x, routing), (logits,), grad)[0]
 
 
+def weights_of(logits: Tensor, routing: Routing, chosen: Tensor) -> Tensor:
+    """Return the weights of the experts that are chosen, zeros for the others."""
+    weights = torch.where(chosen, _scores(wide(logits), routing), 0.0)
+    if routing.renormalise:
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+    return (routing.factor * weights).to(logits.dtype)
+
+
+def _scores(logits: Tensor, routing: Routing) -> Tensor:
+    if routing.scores == "sqrt_softplus":
+        return torch.logaddexp(logits, torch.zeros_like(logits)).sqrt()
+    return softmax(logits) if routing.scores == "softmax" else torch.sigmoid(logits)
+
+
 def _chosen(scores: Tensor, routing: Routing, choice_bias: Tensor | None) -> Tensor:
     """Return True for the experts that are chosen."""
     choice = scores if choice_bias is None else scores + choice_bias
@@ -138,13 +149,16 @@ def _mean(x: Tensor) -> Tensor:
     return x.sum(dim=-2) / max(x.shape[-2], 1)
 
 
-def _expert(x: Tensor, p: ExpertParameters, e: int, activation: str) -> Tensor:
+def expert_output(x: Tensor, p: ExpertParameters, e: int, activation: str) -> Tensor:
     """Return the output of expert e for rows (n, d_model)."""
     gate = linear(x, p.w_gate[e].mT, None if p.b_gate is None else p.b_gate[e])
     inner = linear(x, p.w_in[e].mT, None if p.b_in is None else p.b_in[e])
     if activation == "clipped_swiglu":
         gate = gate.clamp(max=LIMIT)
         hidden = gate * torch.sigmoid(STEEPNESS * gate) * (inner.clamp(-LIMIT, LIMIT) + 1)
+    elif activation == "clipped_silu":
+        gate, inner = gate.clamp(max=SILU_LIMIT), inner.clamp(-SILU_LIMIT, SILU_LIMIT)
+        hidden = activations.silu(gate) * inner
     else:
         hidden = getattr(activations, activation)(gate) * inner
     return linear(hidden, p.w_out[e].mT, None if p.b_out is None else p.b_out[e])
