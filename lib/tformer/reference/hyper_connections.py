@@ -121,7 +121,9 @@ def sinkhorn(logits: np.ndarray, streams: Streams) -> list[np.ndarray]:
 
 def sinkhorn_vjp(found: list[np.ndarray], streams: Streams, grad: np.ndarray) -> np.ndarray:
     """Return the gradient of the logits, given all that `sinkhorn` returned."""
-    for axis, before, after in reversed([*zip(_axes(streams), found[1:], found[2:], strict=True)]):
+    for axis, before, after in reversed(
+        [*zip(_axes(streams), found[1:-1], found[2:], strict=True)]
+    ):
         total = before.sum(axis=axis, keepdims=True) + streams.eps
         grad = (grad - np.sum(grad * after, axis=axis, keepdims=True)) / total
     return softmax_vjp(found[0], grad)
