@@ -130,7 +130,7 @@ def test_a_key_that_is_not_understood_is_refused_by_name(name: str) -> None:
         layers_from_state_dict(found["config"] | {"new_idea": 0.5}, arrays)
     layers_from_state_dict(found["config"] | {"new_idea": None}, arrays)
     if rope := copy.deepcopy(found["config"].get("rope_parameters")):
-        inner = rope.get("full_attention", rope)
+        inner = rope.get("full_attention", rope.get("compress", rope))
         inner["new_turn"] = 2
         with pytest.raises(PretrainedError, match=r"rope_parameters\.new_turn"):
             layers_from_state_dict(found["config"] | {"rope_parameters": rope}, arrays)
@@ -172,12 +172,19 @@ def test_a_key_that_is_not_understood_is_refused_by_name(name: str) -> None:
         ("gemma4_text", "attention_k_eq_v", "yes"),
         ("gemma4_text", "per_layer_config", {"1": {"sliding_window": 3}}),
         ("gemma4_text", "per_layer_config", {"6": {"head_dim": 12}}),
+        ("deepseek_v4", "swiglu_limit", 7.0),
+        ("deepseek_v4", "scoring_func", "sigmoid"),
+        ("deepseek_v4", "hc_mult", 4),
+        ("deepseek_v4", "hc_sinkhorn_iters", 0),
+        ("deepseek_v4", "index_topk", 0),
+        ("deepseek_v4", "o_groups", 3),
     ],
 )
 def test_another_value_is_refused(case: tuple[str, str, Any]) -> None:
     name, key, value = case
     config = {x: y for x, y in (fixture(name)["config"] | {key: value}).items() if y is not ...}
-    shaped = key in ("num_hidden_layers", "num_attention_heads", "linear_num_heads")
+    shaped = key in ("num_hidden_layers", "num_attention_heads", "linear_num_heads", "hc_mult")
+    shaped |= key == "o_groups"
     words = "arrays" if shaped else "rope_theta" if key == "rope_parameters" else key
     with pytest.raises(PretrainedError, match=words):
         layers_from_state_dict(config, arrays_of(fixture(name)))
@@ -294,6 +301,16 @@ def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPa
             {"names": swapped("gemma4_text", "dense_norm_after.gain", "experts_norm_after.gain")},
         ),
         ("gemma4_text", {"names": swapped("gemma4_text", "attention.q_gain", "attention.k_gain")}),
+        (
+            "deepseek_v4",
+            {"names": swapped("deepseek_v4", "mixer_streams.w_read", "mixer_streams.w_write")},
+        ),
+        (
+            "deepseek_v4",
+            {"names": swapped("deepseek_v4", "compressed.w_pool", "compressed.w_pool_kv")},
+        ),
+        ("deepseek_v4", {"rope_kinds": dict.fromkeys(FAMILIES["deepseek_v4"].rope_kinds, "main")}),
+        ("deepseek_v4", {"everywhere": ()}),
     ):
         family = family_of(name)
         monkeypatch.setitem(FAMILIES, family, replace(tables[family], **change))
