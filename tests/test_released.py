@@ -348,13 +348,14 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
         layers_from_pretrained(tmp_path / "nowhere")
 
 
-def test_a_fixture_is_what_the_published_class_gives() -> None:
+@every("name", ["gpt_oss", "deepseek_v4"])
+def test_a_fixture_is_what_the_published_class_gives(name: str) -> None:
     """It runs where transformers of the version that wrote the fixtures is installed."""
     transformers = pytest.importorskip("transformers")
     if transformers.__version__ != VERSION:
         pytest.skip(f"transformers {VERSION} is needed; found {transformers.__version__}")
     from released import make
 
-    found, stored = make.made("gpt_oss"), fixture("gpt_oss")
+    found, stored = make.made(name), fixture(name)
     assert_equal(found.pop("logits"), stored["logits"], 1e-13)
     assert found == {key: x for key, x in stored.items() if key != "logits"}

@@ -8,7 +8,8 @@ from tformer.layer_configuration import (
     LayeredConfiguration,
     Routing,
 )
-from tformer.layers import LayeredParameters, LayerParameters
+from tformer.layers import CompressedAttentionParameters, LayeredParameters, LayerParameters
+from tformer.rotary import rotated_width
 from tformer.shapes import ShapeError
 
 __all__ = [
@@ -57,8 +58,8 @@ def require_mixer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
     Raises
     ------
     ValueError
-        If there is not exactly one mixer, experts have no routing, an indexer no index_top_k, or
-        keys and values are neither made nor borrowed.
+        If there is not exactly one mixer, experts have no routing, an indexer no index_top_k,
+        windows no tokens, or keys and values are neither made nor borrowed.
     """
     found = [name for name in MIXERS if getattr(p, name) is not None]
     if len(found) != 1:
@@ -68,15 +69,27 @@ def require_mixer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
         )
     if p.experts is not None and c.routing is None:
         raise ValueError(f"{where}: parameters.experts need configuration.routing; got None")
-    indexed = p.compressed is not None and p.compressed.w_index_q is not None
-    if indexed and c.index_top_k is None:
-        raise ValueError(f"{where}: an indexer needs configuration.index_top_k; got None")
+    if p.compressed is not None:
+        _require_windows(where, p.compressed, c)
     borrows = p.shared is not None and p.shared.w_k is None
     if borrows != (c.kv_layer is not None):
         raise ValueError(
             f"{where}: configuration.kv_layer must be given where parameters.shared has no w_k, "
             f"and only there; got {c.kv_layer}"
         )
+
+
+def _require_windows(where: str, p: CompressedAttentionParameters, c: LayerConfiguration) -> None:
+    if p.w_index_q is not None and c.index_top_k is None:
+        raise ValueError(f"{where}: an indexer needs configuration.index_top_k; got None")
+    if p.b_pool is not None and 0 in p.b_pool.shape[:-1]:
+        raise ShapeError(
+            f"{where}: a window must have tokens, and a token a series; "
+            f"got b_pool of shape {tuple(p.b_pool.shape)}"
+        )
+    if c.rotary is not None and p.w_index_q is not None:
+        rotated = c.rotary.width or p.w_kv.shape[-1]
+        rotated_width(c.rotary, rotated, p.w_index_q.shape[-1])
 
 
 def require_streams(where: str, p: LayeredParameters, c: LayeredConfiguration) -> None:

@@ -102,7 +102,7 @@ def _chosen(
     is_open: Tensor,
 ) -> Tensor:
     """Return True for the windows (..., T, W) that the indexer chooses, of those that are open."""
-    n_heads, _, d_i = p.w_index_q.shape
+    n_heads, d_i = max(p.w_index_q.shape[0], 1), p.w_index_q.shape[-1]
     q = _rotated(latent.unsqueeze(-3) @ p.w_index_q, _of_heads(turns), c)
     scores = torch.relu(q @ k.unsqueeze(-3).mT) * d_i**-0.5
     weights = (x @ p.w_index * n_heads**-0.5).mT.unsqueeze(-1)

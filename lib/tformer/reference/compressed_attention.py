@@ -173,7 +173,7 @@ def _chosen(
     is_open: np.ndarray,
 ) -> np.ndarray:
     """Return True for the windows (..., T, W) that the indexer chooses, of those that are open."""
-    n_heads, d_i = p.w_index_q.shape[0], p.w_index_q.shape[-1]
+    n_heads, d_i = max(p.w_index_q.shape[0], 1), p.w_index_q.shape[-1]
     q = rotate_last(latent[..., np.newaxis, :, :] @ p.w_index_q, _of_heads(turns), _pairing(c))
     pooled = pool(cache.index_kv, cache.index_pool, p.b_index_pool, order)
     k = normed_rows(pooled.rows, p.index_gain, c.eps, pooled_turns, _pairing(c))
