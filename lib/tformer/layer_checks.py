@@ -12,14 +12,7 @@ from tformer.layers import CompressedAttentionParameters, LayeredParameters, Lay
 from tformer.rotary import rotated_width
 from tformer.shapes import ShapeError
 
-__all__ = [
-    "require_activation",
-    "require_borrowed",
-    "require_experts",
-    "require_layer",
-    "require_mixer",
-    "require_streams",
-]
+__all__ = ["require_activation", "require_borrowed", "require_experts", "require_layer"]
 
 MIXERS = ("attention", "shared", "latent", "delta", "convolution", "compressed")
 """The fields of `LayerParameters` of which one is given."""
@@ -141,7 +134,7 @@ def require_activation(where: str, activation: str) -> None:
     Raises
     ------
     ValueError
-        If it is none of the five.
+        If it is none of them.
     """
     if not isinstance(activation, str) or activation not in CHOICES["activation"]:
         wanted = " or ".join(f'"{x}"' for x in CHOICES["activation"])
