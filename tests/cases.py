@@ -19,6 +19,7 @@ from tformer.docstrings import documented
 from tformer.layer_configuration import LayerConfiguration, RopeScaling, Rotary, Routing
 from tformer.layers import (
     AttentionParameters,
+    CompressedAttentionParameters,
     ConvolutionParameters,
     DeltaNetParameters,
     ExpertParameters,
@@ -55,6 +56,8 @@ SIZES = {
     "d_ff": 3,
     "n_ctx": 5,
     **{"n_experts": 4, "d_e": 3, "d_c": 3, "d_q": 2, "d_r": 2, "n_taps": 3, "d_x": 4},
+    **{"n_streams": 2, "n_groups": 2, "n_series": 2, "n_window": 1, "n_index": 2, "d_i": 3},
+    "n_chosen": 2,
 }
 """Where there are groups, H is the number of heads in each."""
 LONG = {"T": 17, "S": 19, "d_k": 3, "d_v": 6}
@@ -102,7 +105,10 @@ def _layered(x: Sizes) -> Sizes:
     whole = _whole(x)
     same = dict.fromkeys(("d_c", "d_q"), whole["d_model"])
     same["d_k"] = max(whole["d_k"], 2)
-    return whole | same | {"d_r": x["d_r"] // 2 * 2, "n_experts": max(4, x["n_experts"] // 2 * 2)}
+    pooled = {"n_groups": max(whole["G"], 1), "n_window": max(x["n_window"], 1)}
+    pooled |= {"n_series": max(x["n_series"], 1), "d_i": max(x["d_i"], 2)}
+    experts = {"n_experts": max(4, x["n_experts"] // 2 * 2)}
+    return whole | same | pooled | {"d_r": x["d_r"] // 2 * 2} | experts
 
 
 SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
@@ -174,7 +180,11 @@ BEFORE = LayerConfiguration(
     eps=0.1, latent_eps=0.1, routing=Routing(1, "sigmoid", weigh_input=True), chunk=2
 )
 PARALLEL = LayerConfiguration(norm="layer", eps=0.1, activation="gelu_tanh", parallel=True)
-MIXERS = ("attention", "shared", "latent", "delta", "convolution")
+MIXERS = ("attention", "shared", "latent", "delta", "convolution", "compressed")
+OF_DECODERS = dict.fromkeys(
+    f"parameters.{x}" for x in ("mixer_streams", "feed_forward_streams", "token_experts")
+)
+"""What only a decoder with several residual streams has."""
 ALONE = {"kv": None, "per_layer": None, "parameters.per_layer": None}
 ALONE |= {"parameters.per_layer_norm_after": None}
 """The settings of a layer that takes nothing from outside of it."""
@@ -185,12 +195,21 @@ PLAIN = dict.fromkeys(
 PLAIN |= {"parameters.experts.scale": None}
 """The settings of a layer whose experts read what the dense part reads."""
 GATELESS = {"parameters.experts.w_shared_gate": None}
+COMPRESSED = LayerConfiguration(
+    eps=0.1,
+    window=2,
+    rotary=Rotary(9.0, "adjacent", width=2),
+    activation="clipped_silu",
+    routing=Routing(2, "sqrt_softplus", renormalise=True),
+    index_top_k=99,
+)
+"""All windows are chosen: another precision would choose others where scores are near."""
 BORROWS = replace(ROUTED, kv_layer=0, qk_norm="head", rotary=Rotary(turning=1))
 
 
 def only(mixer: str) -> dict[str, None]:
     """The settings that leave out every other mixer of a layer."""
-    return {f"parameters.{name}": None for name in MIXERS if name != mixer}
+    return {f"parameters.{name}": None for name in MIXERS if name != mixer} | OF_DECODERS
 
 
 LENGTHS = [{"n_queries": t, "n_keys": s} for t, s in ((3, 4), (4, 3), (1, 1), (0, 2), (2, 0))]
@@ -359,6 +378,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
             {"routing": Routing(1, "sigmoid", renormalise=True), "choice_bias": None},
             {"routing": Routing(2, "sigmoid", True, n_groups=2, factor=2.5)},
             {"routing": Routing(2, renormalise=True), "choice_bias": None},
+            {"routing": Routing(2, "sqrt_softplus", renormalise=True, factor=1.5)},
         ]
         for name in ("top_k_routing", "top_k_routing_vjp")
     },
@@ -373,6 +393,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
             {"activation": "clipped_swiglu", "parameters.w_shared_gate": None},
             {"weigh_input": True, **NO_EXPERT_BIASES},
             {"activation": "gelu_tanh", "weigh_input": True},
+            {"activation": "clipped_silu"},
         ]
         for name in ("mixture_of_experts", "mixture_of_experts_vjp")
     },
@@ -426,6 +447,12 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
                 "configuration": replace(BORROWS, parallel=True),
                 **only("shared"),
                 **{"parameters.shared.w_k": None, "parameters.router_norm": None},
+            },
+            {
+                "configuration": COMPRESSED,
+                **only("compressed"),
+                **ALONE,
+                **PLAIN,
             },
         ]
         for name in LAYERS
@@ -750,6 +777,7 @@ TREES = (
     *(EncoderDecoderParameters, KVCache, DropoutMasks),
     *(AttentionParameters, LatentAttentionParameters, DeltaNetParameters),
     *(ConvolutionParameters, ExpertParameters, LayerParameters),
+    CompressedAttentionParameters,
 )
 """What holds several arrays."""
 

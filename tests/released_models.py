@@ -24,9 +24,16 @@ def fixture(name: str) -> dict[str, Any]:
 
 
 def arrays_of(fixture: dict[str, Any]) -> dict[str, np.ndarray]:
-    """The arrays of a fixture in float64, under the names of the model's file."""
+    """The arrays of a fixture in float64, under the names of the model's file.
+
+    A table of integers has different ones of the first n_choices in each row.
+    """
     rng = np.random.default_rng(fixture["seed"])
-    return {
+    arrays = {
         name: mean + 0.2 * rng.standard_normal(shape)
         for name, (mean, *shape) in fixture["arrays"].items()
     }
+    for name, (n_rows, n_columns) in fixture.get("tables", {}).items():
+        rows = np.tile(np.arange(fixture["n_choices"]), (n_rows, 1))
+        arrays[name] = np.ascontiguousarray(rng.permuted(rows, axis=1)[:, :n_columns])
+    return arrays

@@ -35,7 +35,8 @@ from tformer.shapes import ShapeError, axes_of, bind_all, result_shape
 ROOT = Path(__file__).parents[1]
 SIZES = {"B": 11, "T": 2, "S": 3, "d_k": 8, "d_v": 6, "N": 7, "d_model": 4, "G": 3, "H": 3}
 SIZES |= {"d_ff": 5, "n_ctx": 9, "n_experts": 6, "d_e": 5, "d_c": 4, "d_q": 4, "d_r": 2}
-SIZES |= {"n_taps": 3, "d_x": 5}
+SIZES |= {"n_taps": 3, "d_x": 5, "n_streams": 2, "n_groups": 3, "n_series": 2, "n_window": 2}
+SIZES |= {"n_index": 2, "d_i": 4, "n_chosen": 2}
 MODULES = {"reference": reference, "fast": fast}
 CHECKED = {reference: checked, fast: checks.checked}
 OF_TWO_ARRAYS = [x for x in FUNCTIONS if len(documented(getattr(reference, x)).names) == 2]

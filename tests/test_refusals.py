@@ -153,6 +153,8 @@ SIZES = {
     "d_ff": 5,
     "n_ctx": 7,
     **{"n_experts": 6, "d_e": 8, "d_c": 9, "d_q": 10, "d_r": 4, "n_taps": 11, "d_x": 12},
+    **{"n_streams": 2, "n_groups": 2, "n_series": 2, "n_window": 1, "n_index": 3, "d_i": 5},
+    "n_chosen": 2,
 }
 MADE: dict[Any, Any] = {Configuration: Configuration(), Routing: Routing(top_k=2)}
 MADE |= {LayerConfiguration: LayerConfiguration(routing=Routing(top_k=2))}

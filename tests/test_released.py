@@ -41,7 +41,9 @@ def loaded(name: str) -> Any:
 
 def cast(parameters: Any, library: Any, dtype: Any) -> Any:
     """Parameters in the arrays of a library."""
-    arrays = tree_map(lambda x: np.ascontiguousarray(x, dtype), parameters)
+    arrays = tree_map(
+        lambda x: np.ascontiguousarray(x, dtype if x.dtype.kind == "f" else None), parameters
+    )
     return arrays if library is reference else tree_map(torch.from_numpy, arrays)
 
 
@@ -114,7 +116,9 @@ def test_a_batch_with_left_padding_equals_each_alone(library: Any, name: str) ->
 @every("name", NAMES)
 def test_all_parameters_are_read(name: str) -> None:
     parameters, _ = loaded(name)
-    fixed = re.compile(r".*choice_bias|layers\.\d+\.scale")  # which the class does not train
+    fixed = re.compile(
+        r".*choice_bias|layers\.\d+\.(scale|token_experts)"
+    )  # which the class does not train
     n = sum(x.size for key, x in named_leaves(parameters) if not fixed.fullmatch(key))
     assert n == fixture(name)["n_parameters"]
 
@@ -126,7 +130,7 @@ def test_a_key_that_is_not_understood_is_refused_by_name(name: str) -> None:
         layers_from_state_dict(found["config"] | {"new_idea": 0.5}, arrays)
     layers_from_state_dict(found["config"] | {"new_idea": None}, arrays)
     if rope := copy.deepcopy(found["config"].get("rope_parameters")):
-        inner = rope.get("full_attention", rope)
+        inner = rope.get("full_attention", rope.get("compress", rope))
         inner["new_turn"] = 2
         with pytest.raises(PretrainedError, match=r"rope_parameters\.new_turn"):
             layers_from_state_dict(found["config"] | {"rope_parameters": rope}, arrays)
@@ -168,12 +172,19 @@ def test_a_key_that_is_not_understood_is_refused_by_name(name: str) -> None:
         ("gemma4_text", "attention_k_eq_v", "yes"),
         ("gemma4_text", "per_layer_config", {"1": {"sliding_window": 3}}),
         ("gemma4_text", "per_layer_config", {"6": {"head_dim": 12}}),
+        ("deepseek_v4", "swiglu_limit", 7.0),
+        ("deepseek_v4", "scoring_func", "sigmoid"),
+        ("deepseek_v4", "hc_mult", 4),
+        ("deepseek_v4", "hc_sinkhorn_iters", 0),
+        ("deepseek_v4", "index_topk", 0),
+        ("deepseek_v4", "o_groups", 3),
     ],
 )
 def test_another_value_is_refused(case: tuple[str, str, Any]) -> None:
     name, key, value = case
     config = {x: y for x, y in (fixture(name)["config"] | {key: value}).items() if y is not ...}
-    shaped = key in ("num_hidden_layers", "num_attention_heads", "linear_num_heads")
+    shaped = key in ("num_hidden_layers", "num_attention_heads", "linear_num_heads", "hc_mult")
+    shaped |= key == "o_groups"
     words = "arrays" if shaped else "rope_theta" if key == "rope_parameters" else key
     with pytest.raises(PretrainedError, match=words):
         layers_from_state_dict(config, arrays_of(fixture(name)))
@@ -290,6 +301,16 @@ def test_wrong_entries_of_a_table_change_the_logits(monkeypatch: pytest.MonkeyPa
             {"names": swapped("gemma4_text", "dense_norm_after.gain", "experts_norm_after.gain")},
         ),
         ("gemma4_text", {"names": swapped("gemma4_text", "attention.q_gain", "attention.k_gain")}),
+        (
+            "deepseek_v4",
+            {"names": swapped("deepseek_v4", "mixer_streams.w_read", "mixer_streams.w_write")},
+        ),
+        (
+            "deepseek_v4",
+            {"names": swapped("deepseek_v4", "compressed.w_pool", "compressed.w_pool_kv")},
+        ),
+        ("deepseek_v4", {"rope_kinds": dict.fromkeys(FAMILIES["deepseek_v4"].rope_kinds, "main")}),
+        ("deepseek_v4", {"everywhere": ()}),
     ):
         family = family_of(name)
         monkeypatch.setitem(FAMILIES, family, replace(tables[family], **change))
@@ -327,13 +348,14 @@ def test_a_folder_is_read(tmp_path: Path) -> None:
         layers_from_pretrained(tmp_path / "nowhere")
 
 
-def test_a_fixture_is_what_the_published_class_gives() -> None:
+@every("name", ["gpt_oss", "deepseek_v4"])
+def test_a_fixture_is_what_the_published_class_gives(name: str) -> None:
     """It runs where transformers of the version that wrote the fixtures is installed."""
     transformers = pytest.importorskip("transformers")
     if transformers.__version__ != VERSION:
         pytest.skip(f"transformers {VERSION} is needed; found {transformers.__version__}")
     from released import make
 
-    found, stored = make.made("gpt_oss"), fixture("gpt_oss")
+    found, stored = make.made(name), fixture(name)
     assert_equal(found.pop("logits"), stored["logits"], 1e-13)
     assert found == {key: x for key, x in stored.items() if key != "logits"}

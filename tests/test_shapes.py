@@ -20,6 +20,7 @@ def array(*shape: int) -> SimpleNamespace:
 def test_the_legend_has_the_letters_of_the_book() -> None:
     letters = "B T S d_model H G d_k d_v d_ff N L n_ctx"
     letters += " n_experts d_e d_c d_q d_r n_taps d_x t_blocks s_blocks"
+    letters += " n_streams n_groups n_series n_window n_index d_i n_chosen"
     assert " ".join(LEGEND) == letters
     with pytest.raises(TypeError):
         LEGEND["X"] = "something else"  # type: ignore[index]

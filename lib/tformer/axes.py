@@ -28,9 +28,16 @@ LEGEND: Mapping[str, str] = MappingProxyType(
         "d_x": "channels of a convolution",
         "t_blocks": "blocks of query positions",
         "s_blocks": "blocks of key positions",
+        "n_streams": "residual streams",
+        "n_groups": "groups of heads in an output projection",
+        "n_series": "windows that a token is pooled into",
+        "n_window": "tokens of a pooled window",
+        "n_index": "heads of an indexer",
+        "d_i": "width of an indexer",
+        "n_chosen": "experts of a token by a table",
     }
 )
 """Axis letter to meaning. `...` is any number of leading axes, which broadcast."""
 
-DIVIDES = (("G", "H"),)
+DIVIDES = (("G", "H"), ("n_groups", "H"))
 """Pairs of letters of which the first must divide the second: groups have equal size."""

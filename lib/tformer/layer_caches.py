@@ -4,7 +4,7 @@ from typing import Any
 
 from tformer.parameters import KVCache, tree
 
-__all__ = ["ConvolutionCache", "DeltaNetCache", "LatentCache", "LayerCache"]
+__all__ = ["CompressedCache", "ConvolutionCache", "DeltaNetCache", "LatentCache", "LayerCache"]
 
 
 @tree
@@ -62,5 +62,33 @@ class ConvolutionCache:
     x: Any
 
 
-LayerCache = KVCache | LatentCache | DeltaNetCache | ConvolutionCache | None
+@tree
+class CompressedCache:
+    """The cache of compressed attention: what keys, values and pooled windows are computed from.
+
+    Parameters
+    ----------
+    kv : (..., S, d_k) array
+        The rows of S tokens, normalised and rotated.
+    pool_kv : (..., n_series, S, d_k) array, optional
+        What is pooled of each token, and the logits of pooling; None without windows.
+    pool : (..., n_series, S, d_k) array, optional
+    index_kv : (..., n_series, S, d_i) array, optional
+        The same for the keys of an indexer.
+    index_pool : (..., n_series, S, d_i) array, optional
+    """
+
+    kv: Any
+    pool_kv: Any = None
+    pool: Any = None
+    index_kv: Any = None
+    index_pool: Any = None
+
+    @property
+    def length(self) -> int:
+        """The number of cached tokens."""
+        return int(self.kv.shape[-2])
+
+
+LayerCache = KVCache | LatentCache | DeltaNetCache | ConvolutionCache | CompressedCache | None
 """The cache of one layer, by its mixer; None where keys and values are borrowed."""

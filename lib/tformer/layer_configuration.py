@@ -4,9 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from tformer.layers import LayerParameters
-from tformer.shapes import ShapeError
-
 __all__ = [
     "LayerConfiguration",
     "LayeredConfiguration",
@@ -14,21 +11,15 @@ __all__ = [
     "RopeScaling",
     "Rotary",
     "Routing",
-    "require_activation",
-    "require_borrowed",
-    "require_experts",
-    "require_layer",
+    "Streams",
 ]
-
-MIXERS = ("attention", "shared", "latent", "delta", "convolution")
-"""The fields of `LayerParameters` of which one is given."""
 
 CHOICES = {
     "norm": ("layer", "rms"),
-    "activation": ("relu", "gelu", "gelu_tanh", "silu", "clipped_swiglu"),
+    "activation": ("relu", "gelu", "gelu_tanh", "silu", "clipped_swiglu", "clipped_silu"),
     "qk_norm": ("none", "head", "projection"),
     "gate": ("sigmoid", "silu"),
-    "scores": ("softmax", "sigmoid"),
+    "scores": ("softmax", "sigmoid", "sqrt_softplus"),
     "pairing": ("adjacent", "half"),
     "kind": ("linear", "llama3", "yarn"),
 }
@@ -85,7 +76,8 @@ class Rotary:
         "half" or "adjacent", as in `Configuration`.
     width : int, at least 2, optional
         How many coordinates of a head are rotated, from the first; all if omitted. In latent
-        attention the coordinates are those of the shared key, and this is not used.
+        attention the coordinates are those of the shared key, and this is not used. In compressed
+        attention the last ones are rotated.
     scaling : RopeScaling, optional
     turning : int, at least 1, optional
         How many pairs of coordinates turn, from the first; the frequencies of the others are 0.
@@ -117,7 +109,7 @@ class Routing:
     top_k : int, at least 1
         How many experts are chosen.
     scores : str
-        "softmax" over all experts, or "sigmoid" of each.
+        "softmax" over all experts, or of each "sigmoid" or "sqrt_softplus".
     renormalise : bool
         Whether the weights of the chosen experts are divided by their sum.
     n_groups, top_groups : int, at least 1
@@ -159,8 +151,8 @@ class LayerConfiguration:
     eps : float, finite and above 0
         Of every norm of the layer but those inside latent attention.
     activation : str
-        Of the feed-forward part and of experts: "relu", "gelu", "gelu_tanh", "silu", or
-        "clipped_swiglu", that of gpt-oss.
+        Of the feed-forward part and of experts: "relu", "gelu", "gelu_tanh", "silu",
+        "clipped_swiglu", that of gpt-oss, or "clipped_silu", that of DeepSeek-V4.
     parallel : bool
         Whether the feed-forward part reads what the mixer reads, and both are added at once.
     scale : float, finite and above 0, optional
@@ -192,6 +184,8 @@ class LayerConfiguration:
         "sigmoid" or "silu": the activation of the output gate of a gated delta net.
     routing : Routing, optional
         Needed where there are experts.
+    index_top_k : int, at least 1, optional
+        How many pooled windows an indexer chooses for a token; needed where there is one.
 
     Raises
     ------
@@ -217,9 +211,11 @@ class LayerConfiguration:
     latent_eps: float = 1e-6
     gate: str = "sigmoid"
     routing: Routing | None = None
+    index_top_k: int | None = None
 
     def __post_init__(self) -> None:
-        above = ("eps", "scale", "cap", "window", "chunk", "value_scale", "latent_eps")
+        sizes = ("window", "chunk", "index_top_k")
+        above = ("eps", "scale", "cap", "value_scale", "latent_eps", *sizes)
         _require(self, ("norm", "activation", "qk_norm", "gate"), above)
 
 
@@ -253,6 +249,31 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Streams:
+    """How the weights of several residual streams are made.
+
+    Parameters
+    ----------
+    n_rounds : int, at least 1
+        How often the columns of the mixing weights are divided by their sums; between two times the
+        rows are (Sinkhorn's iteration).
+    eps : float, finite and above 0
+        Added to these sums, to the weights before them, and to the weights of reading.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    n_rounds: int = 20
+    eps: float = 1e-6
+
+    def __post_init__(self) -> None:
+        _require(self, (), above=("n_rounds", "eps"))
+
+
+@dataclass(frozen=True)
 class LayeredConfiguration:
     """Architecture choices of a decoder whose layers may differ.
 
@@ -271,6 +292,8 @@ class LayeredConfiguration:
         Soft cap of the logits.
     loop : Loop, optional
         Each layer is applied once, in turn, if omitted.
+    streams : Streams, optional
+        Needed where there are several residual streams.
 
     Raises
     ------
@@ -285,6 +308,7 @@ class LayeredConfiguration:
     logit_scale: float = 1.0
     logit_cap: float | None = None
     loop: Loop | None = None
+    streams: Streams | None = None
 
     def __post_init__(self) -> None:
         _require(self, ("norm",), ("eps", "embedding_scale", "logit_scale", "logit_cap"))
@@ -310,76 +334,6 @@ class LayeredConfiguration:
             return ((range(n), 0),)
         low, high = (range(loop.n_low), 1), (range(loop.n_low, n), 0)
         return ((low,) * loop.inner + (high,)) * loop.outer
-
-
-def require_layer(
-    where: str, p: LayerParameters, c: LayerConfiguration, per_layer: Any = None
-) -> None:
-    """Raise unless parameters fit a configuration, and the layer's own embeddings are given.
-
-    Raises
-    ------
-    ValueError
-        If there is not exactly one mixer, experts have no routing, keys and values are neither made
-        nor borrowed, or the layer's own embeddings of tokens are missing.
-    """
-    found = [name for name in MIXERS if getattr(p, name) is not None]
-    if len(found) != 1:
-        raise ValueError(
-            f"{where}: parameters must have one of {', '.join(MIXERS)}; "
-            f"got {' and '.join(found) or 'none'}"
-        )
-    if p.experts is not None and c.routing is None:
-        raise ValueError(f"{where}: parameters.experts need configuration.routing; got None")
-    borrows = p.shared is not None and p.shared.w_k is None
-    if borrows != (c.kv_layer is not None):
-        raise ValueError(
-            f"{where}: configuration.kv_layer must be given where parameters.shared has no w_k, "
-            f"and only there; got {c.kv_layer}"
-        )
-    if p.per_layer is not None and per_layer is None:
-        raise ValueError(f"{where}: per_layer must be given with parameters.per_layer; got None")
-
-
-def require_borrowed(where: str, x: Any, kv: Any) -> None:
-    """Raise unless there is one borrowed key for each token.
-
-    Raises
-    ------
-    ShapeError
-        If there are more or fewer.
-    """
-    if kv is not None and kv.length != x.shape[-2]:
-        raise ShapeError(f"{where}: kv has {kv.length} keys for {x.shape[-2]} tokens")
-
-
-def require_activation(where: str, activation: str) -> None:
-    """Raise unless experts can have that activation.
-
-    Raises
-    ------
-    ValueError
-        If it is none of the five.
-    """
-    if not isinstance(activation, str) or activation not in CHOICES["activation"]:
-        wanted = " or ".join(f'"{x}"' for x in CHOICES["activation"])
-        raise ValueError(f"{where}: activation must be {wanted}; got {activation!r}")
-
-
-def require_experts(where: str, n_experts: int, routing: Routing) -> None:
-    """Raise unless that many experts can be routed so.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than top_k experts to choose from, or n_groups does not divide their
-        number.
-    """
-    if n_experts % routing.n_groups:
-        raise ValueError(f"{where}: n_groups, {routing.n_groups}, must divide {n_experts} experts")
-    available = n_experts // routing.n_groups * routing.top_groups
-    if available < routing.top_k:
-        raise ValueError(f"{where}: top_k is {routing.top_k}, of {available} experts")
 
 
 def _require(made: Any, choices: tuple[str, ...], above: tuple[str, ...]) -> None:

@@ -1,24 +1,34 @@
 """Layers of released models: their parameters, and the few choices that these do not determine.
 
 A model is a tuple of layers. A layer is a mixer (attention, attention with shared keys and values,
-latent attention, a gated delta net or a short convolution) and a feed-forward part (dense, experts,
-or both), each with norms before or behind it. What varies from model to model is data: an array
-that is there or not, a number of `LayerConfiguration`. The block of chapter 10 is the case without
-any of it.
+latent attention, a gated delta net, a short convolution or compressed attention) and a feed-forward
+part (dense, experts, or both), each with norms before or behind it. What varies from model to model
+is data: an array that is there or not, a number of `LayerConfiguration`. The block of chapter 10 is
+the case without any of it.
 """
 
 from typing import Any
 
-from tformer.layer_caches import ConvolutionCache, DeltaNetCache, LatentCache, LayerCache
+from tformer.layer_caches import (
+    CompressedCache,
+    ConvolutionCache,
+    DeltaNetCache,
+    LatentCache,
+    LayerCache,
+)
+from tformer.layer_parts import CompressedAttentionParameters, HyperConnectionParameters
 from tformer.parameters import FeedForwardParameters, HeadParameters, NormParameters, tree
 
 __all__ = [
     "AttentionParameters",
+    "CompressedAttentionParameters",
+    "CompressedCache",
     "ConvolutionCache",
     "ConvolutionParameters",
     "DeltaNetCache",
     "DeltaNetParameters",
     "ExpertParameters",
+    "HyperConnectionParameters",
     "LatentAttentionParameters",
     "LatentCache",
     "LayerCache",
@@ -262,7 +272,8 @@ class LayerParameters:
     latent : LatentAttentionParameters, optional
     delta : DeltaNetParameters, optional
     convolution : ConvolutionParameters, optional
-        Exactly one of the five mixers is given.
+    compressed : CompressedAttentionParameters, optional
+        Exactly one of the six mixers is given.
     feed_forward : FeedForwardParameters, optional
         The dense part; beside experts it is the shared expert.
     experts : ExpertParameters, optional
@@ -289,6 +300,12 @@ class LayerParameters:
         Norm of what it adds.
     scale : (d_model or 1,) array, optional
         Multiplies the hidden states after all this.
+    mixer_streams : HyperConnectionParameters, optional
+        How the mixer reads and writes the streams, in a decoder that has several.
+    feed_forward_streams : HyperConnectionParameters, optional
+        The same for the feed-forward part.
+    token_experts : (N, n_chosen) integer array, optional
+        The experts of each token id, in place of a choice by scores; in such a decoder only.
     """
 
     attention: AttentionParameters | None = None
@@ -296,6 +313,7 @@ class LayerParameters:
     latent: LatentAttentionParameters | None = None
     delta: DeltaNetParameters | None = None
     convolution: ConvolutionParameters | None = None
+    compressed: CompressedAttentionParameters | None = None
     feed_forward: FeedForwardParameters | None = None
     experts: ExpertParameters | None = None
     mixer_norm: NormParameters | None = None
@@ -309,6 +327,9 @@ class LayerParameters:
     per_layer: PerLayerParameters | None = None
     per_layer_norm_after: NormParameters | None = None
     scale: Any = None
+    mixer_streams: HyperConnectionParameters | None = None
+    feed_forward_streams: HyperConnectionParameters | None = None
+    token_experts: Any = None
 
 
 @tree
@@ -346,6 +367,8 @@ class LayeredParameters:
     start : (d_model,) array, optional
         The state of every token that the low stack of a loop begins with.
     per_layer : PerLayerEmbeddings, optional
+    streams : HyperConnectionParameters, optional
+        How several residual streams are read after the last layer; without it there is one.
     """
 
     embedding: Any
@@ -354,3 +377,4 @@ class LayeredParameters:
     unembedding: Any = None
     start: Any = None
     per_layer: PerLayerEmbeddings | None = None
+    streams: HyperConnectionParameters | None = None

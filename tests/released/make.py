@@ -162,6 +162,29 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             **{"q_lora_rank": None, "linear_head_dim": 8, "linear_num_heads": 3},
         },
     ),
+    "deepseek_v4": (
+        "DeepseekV4",
+        TOP_3
+        | {
+            **{"num_hidden_layers": 4, "num_key_value_heads": 1, "head_dim": 8},
+            **{"partial_rotary_factor": 0.5, "q_lora_rank": 12, "intermediate_size": ...},
+            **{"n_routed_experts": 4, "hc_mult": 3, "hc_sinkhorn_iters": 5, "sliding_window": 5},
+            **{"o_groups": 2, "o_lora_rank": 10},
+            **{"index_n_heads": 16, "index_head_dim": 6, "index_topk": 2},
+            "compress_rates": {
+                "compressed_sparse_attention": 2,
+                "heavily_compressed_attention": 4,
+            },
+            "layer_types": [
+                "sliding_attention",
+                "heavily_compressed_attention",
+                *["compressed_sparse_attention"] * 2,
+            ],
+            "mlp_layer_types": ["hash_moe", *["moe"] * 3],
+            "rope_parameters": {"rope_type": "yarn", "rope_theta": 160000.0, "factor": 8.0}
+            | {"original_max_position_embeddings": 64, "beta_fast": 32.0, "beta_slow": 1.0},
+        },
+    ),
 }
 
 
@@ -196,8 +219,12 @@ def made(name: str) -> dict[str, Any]:
         config = json.loads((Path(folder) / "config.json").read_text(encoding="utf-8"))
         stored = load_file(Path(folder) / "model.safetensors")
     arrays = {
-        key: [float((x == 1).all() and x.ndim == 1), *x.shape] for key, x in sorted(stored.items())
+        key: [float((x == 1).all() and x.ndim == 1), *x.shape]
+        for key, x in sorted(stored.items())
+        if x.is_floating_point()
     }
+    tables = {key: [*x.shape] for key, x in sorted(stored.items()) if key not in arrays}
+    more = {"tables": tables, "n_choices": config["n_routed_experts"]} if tables else {}
     tokens = np.random.default_rng(SEED + 1).integers(0, SMALL["vocab_size"], N_TOKENS).tolist()
     fixture = {
         **{"transformers": transformers.__version__, "config": config, "seed": SEED},
@@ -205,14 +232,16 @@ def made(name: str) -> dict[str, Any]:
     }
     with wide(), tempfile.TemporaryDirectory() as folder, torch.no_grad():
         (Path(folder) / "config.json").write_text(json.dumps(config), encoding="utf-8")
-        save_file(arrays_of(fixture | {"arrays": arrays}), Path(folder) / "model.safetensors")
+        save_file(
+            arrays_of(fixture | {"arrays": arrays} | more), Path(folder) / "model.safetensors"
+        )
         kinds = {"attn_implementation": "eager", "experts_implementation": "eager"}
         model = model_class.from_pretrained(folder, dtype=torch.float64, **kinds).eval()
         logits = model(input_ids=torch.tensor([tokens]), use_cache=False).logits[0]
         cached = {str(n): cached_numbers(model, n) for n in (20, 30)}
     if logits.dtype != torch.float64:
         raise TypeError(f"{name}: logits are {logits.dtype}")
-    return fixture | {"cached_numbers": cached, "arrays": arrays, "logits": logits.tolist()}
+    return fixture | {"cached_numbers": cached, "arrays": arrays, "logits": logits.tolist()} | more
 
 
 def cached_numbers(model: Any, n_tokens: int) -> int:

@@ -14,7 +14,8 @@ from tformer.fast.precision import wide
 from tformer.fast.softmax import softmax
 from tformer.fast.twins import twin
 from tformer.fast.vjp import vjp
-from tformer.layer_configuration import Routing, require_activation, require_experts
+from tformer.layer_checks import require_activation, require_experts
+from tformer.layer_configuration import Routing
 from tformer.layers import ExpertParameters
 
 __all__ = [
@@ -26,20 +27,16 @@ __all__ = [
     "top_k_routing_vjp",
 ]
 
-LIMIT, STEEPNESS = 7.0, 1.702
-"""Of "clipped_swiglu", as in the definition."""
+LIMIT, STEEPNESS, SILU_LIMIT = 7.0, 1.702, 10.0
+"""Of "clipped_swiglu" and of "clipped_silu", as in the definition."""
 
 
 @twin
 def top_k_routing(logits: Tensor, routing: Routing, choice_bias: Tensor | None = None) -> Tensor:
     """Half precision is computed in float32."""
     require_experts("top_k_routing", logits.shape[-1], routing)
-    x = wide(logits)
-    scores = softmax(x) if routing.scores == "softmax" else torch.sigmoid(x)
-    weights = torch.where(_chosen(scores.detach(), routing, choice_bias), scores, 0.0)
-    if routing.renormalise:
-        weights = weights / weights.sum(dim=-1, keepdim=True)
-    return (routing.factor * weights).to(logits.dtype)
+    chosen = _chosen(_scores(wide(logits.detach()), routing), routing, choice_bias)
+    return weights_of(logits, routing, chosen)
 
 
 @twin
@@ -79,7 +76,7 @@ def mixture_of_experts(
     y, experts = zeros_for(rows), _each(p)
     parts = (part.split(counts) for part in (of_row, inputs, weight))
     for e, chosen, given, factor in zip(hit, *parts, strict=True):
-        outputs = _expert(given, experts[e], activation)
+        outputs = expert_output(given, experts[e], activation)
         y.index_add_(0, chosen, outputs if weigh_input else factor * outputs)
     return y.reshape(*leading, x.shape[-1]).to(dtype)
 
@@ -118,6 +115,20 @@ def balancing_loss_vjp(logits: Tensor, routing: Routing, grad: Tensor) -> Tensor
     return vjp(lambda x: balancing_loss(x, routing), (logits,), grad)[0]
 
 
+def weights_of(logits: Tensor, routing: Routing, chosen: Tensor) -> Tensor:
+    """Return the weights of the experts that are chosen, zeros for the others."""
+    weights = torch.where(chosen, _scores(wide(logits), routing), 0.0)
+    if routing.renormalise:
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+    return (routing.factor * weights).to(logits.dtype)
+
+
+def _scores(logits: Tensor, routing: Routing) -> Tensor:
+    if routing.scores == "sqrt_softplus":
+        return torch.logaddexp(logits, torch.zeros_like(logits)).sqrt()
+    return softmax(logits) if routing.scores == "softmax" else torch.sigmoid(logits)
+
+
 def _chosen(scores: Tensor, routing: Routing, choice_bias: Tensor | None) -> Tensor:
     """Return True for the experts that are chosen."""
     choice = scores if choice_bias is None else scores + choice_bias
@@ -148,13 +159,16 @@ def _each(p: ExpertParameters) -> list[tuple[Any, ...]]:
     return list(zip(*each, strict=True))
 
 
-def _expert(x: Tensor, arrays: tuple[Any, ...], activation: str) -> Tensor:
+def expert_output(x: Tensor, arrays: tuple[Any, ...], activation: str) -> Tensor:
     """Return the output for rows (n, d_model) of an expert, whose arrays are those of `_each`."""
     w_gate, w_in, w_out, b_gate, b_in, b_out = arrays
     gate, inner = linear(x, w_gate.mT, b_gate), linear(x, w_in.mT, b_in)
     if activation == "clipped_swiglu":
         gate = gate.clamp(max=LIMIT)
         hidden = gate * torch.sigmoid(STEEPNESS * gate) * (inner.clamp(-LIMIT, LIMIT) + 1)
+    elif activation == "clipped_silu":
+        gate, inner = gate.clamp(max=SILU_LIMIT), inner.clamp(-SILU_LIMIT, SILU_LIMIT)
+        hidden = activations.silu(gate) * inner
     else:
         hidden = getattr(activations, activation)(gate) * inner
     return linear(hidden, w_out.mT, b_out)

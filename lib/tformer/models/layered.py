@@ -18,6 +18,7 @@ from tformer.models.layered_parts import (
     per_layer_embeddings,
     states_of,
 )
+from tformer.models.layered_streams import through_streams
 from tformer.parameters import KVCache
 
 __all__ = ["cached_layered_decoder", "layered_decoder", "layered_decoder_vjp"]
@@ -66,6 +67,10 @@ def layered_decoder(
     """
     p, c, library = parameters, configuration, library_of(parameters)
     x = embedded("layered_decoder", tokens, p, c, library)
+    if p.streams is not None:
+        options = mask, valid, positions
+        x, _ = through_streams(tokens, x, p, c, library, options, [None] * len(p.layers))
+        return logits_of(normed(x, p, c, library), p, c, library)
     own, states = per_layer_embeddings(tokens, x, p, c, library), states_of(x, p)
     for layers, state in c.stacks:
         x, lent = sum(states), dict[int | None, KVCache]()
@@ -122,6 +127,10 @@ def cached_layered_decoder(
     x = embedded("cached_layered_decoder", tokens, p, c, library)
     earlier = in_turn(caches, c)
     offset = max((getattr(one, "length", 0) for one in caches or ()), default=0)
+    if p.streams is not None:
+        options = mask, valid, positions
+        x, found = through_streams(tokens, x, p, c, library, options, earlier, offset)
+        return logits_of(normed(x, p, c, library), p, c, library), tuple(found)
     own, states = per_layer_embeddings(tokens, x, p, c, library), states_of(x, p)
     found = list[LayerCache]()
     for layers, state in c.stacks:

@@ -17,6 +17,7 @@ from tformer.models.layered_parts import (
     per_layer_embeddings,
     states_of,
 )
+from tformer.models.layered_streams import through_streams, through_streams_vjp
 from tformer.parameters import KVCache, NormParameters, tree_map
 from tformer.reference.attention import sum_to
 from tformer.reference.feed_forward import linear_vjp
@@ -38,6 +39,8 @@ def decoder_vjp(
 ) -> LayeredParameters:
     """The gradient of each array; `options` are mask, valid and positions."""
     x = embedded("layered_decoder_vjp", tokens, p, c, reference)
+    if p.streams is not None:
+        return _streams_vjp(tokens, x, p, c, grad, options)
     own, states = per_layer_embeddings(tokens, x, p, c, reference), states_of(x, p)
     hidden = list[list[Array]]()  # of each stack: what its layers read, and what the norm reads
     for layers, state in c.stacks:
@@ -62,6 +65,31 @@ def decoder_vjp(
         douter.unembedding,
         None if p.start is None else sum_to(p.start, dstates[1]),
         dper_layer,
+    )
+
+
+def _streams_vjp(
+    tokens: Array,
+    x: Array,
+    p: LayeredParameters,
+    c: LayeredConfiguration,
+    grad: Array,
+    options: tuple[Any, Any, Any],
+) -> LayeredParameters:
+    """The gradient of each array of a decoder with several residual streams."""
+    last, _ = through_streams(tokens, x, p, c, reference, options, [None] * len(p.layers))
+    (dlast,), douter = _logits_vjp([normed(last, p, c, reference)], p, c, grad)
+    dnorm = None
+    if p.norm is not None:
+        dlast, dnorm = NORM_VJPS[c.norm](last, p.norm, dlast, c.eps)
+    dx, dlayers, dstreams = through_streams_vjp(tokens, x, p, c, options, dlast)
+    dembedding = reference.embedding_vjp(tokens, p.embedding, c.embedding_scale * dx)
+    return LayeredParameters(
+        dembedding + douter.embedding,
+        tuple(dlayers),
+        dnorm,
+        douter.unembedding,
+        streams=dstreams,
     )
 
 

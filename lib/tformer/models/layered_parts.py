@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tformer import reference
+from tformer.layer_checks import require_streams
 from tformer.layer_configuration import LayeredConfiguration
 from tformer.layers import LayerCache, LayeredParameters
 from tformer.parameters import ModelParameters, NormParameters
@@ -20,9 +21,9 @@ def library_of(parameters: LayeredParameters) -> ModuleType:
     """The library of the parameters: `reference` for NumPy arrays, `fast` for tensors."""
     if isinstance(parameters.embedding, np.ndarray):
         return reference
-    from tformer import fast
+    import tformer.fast.hyper_connections
 
-    return fast
+    return tformer.fast
 
 
 def around(p: LayeredParameters) -> ModelParameters:
@@ -43,6 +44,7 @@ def embedded(
             f"{where}: there must be one configuration for each of {len(p.layers)} layers; "
             f"got {len(c.layers)}"
         )
+    require_streams(where, p, c)
     if (c.loop is None) != (p.start is None):
         raise ValueError(f"{where}: configuration.loop needs parameters.start, and start a loop")
     return c.embedding_scale * library.embedding(tokens, p.embedding)

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from tformer.layer_configuration import Routing, require_activation, require_experts
+from tformer.layer_checks import require_activation, require_experts
+from tformer.layer_configuration import Routing
 from tformer.layers import ExpertParameters
 from tformer.parameters import tree_map
-from tformer.reference import activations
 from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
-from tformer.reference.feed_forward import linear_vjp
+from tformer.reference.expert import expert_output, expert_vjp
 from tformer.reference.softmax import softmax, softmax_vjp
 
 __all__ = [
@@ -22,9 +22,6 @@ __all__ = [
     "top_k_routing",
     "top_k_routing_vjp",
 ]
-
-LIMIT, STEEPNESS = 7.0, 1.702
-"""Of "clipped_swiglu": gates are at most LIMIT, hidden units within ±LIMIT; x σ(STEEPNESS x)."""
 
 
 @equation
@@ -58,11 +55,8 @@ def top_k_routing(
     [wang2024]; groups as in [deepseek2024b], section 2.1.2.
     """
     require_experts("top_k_routing", logits.shape[-1], routing)
-    scores = _scores(logits, routing)
-    weights = np.where(_chosen(scores, routing, choice_bias), scores, 0)
-    if routing.renormalise:
-        weights = weights / weights.sum(axis=-1, keepdims=True)
-    return routing.factor * weights
+    chosen = _chosen(_scores(logits, routing), routing, choice_bias)
+    return weights_of(logits, routing, chosen)
 
 
 @equation
@@ -99,18 +93,8 @@ def top_k_routing_vjp(
     Equation eq-top-k-routing-vjp; the derivative of [shazeer2017], section 2.1.
     """
     require_experts("top_k_routing_vjp", logits.shape[-1], routing)
-    scores = _scores(logits, routing)
-    chosen = _chosen(scores, routing, choice_bias)
-    dscores = routing.factor * grad
-    if routing.renormalise:
-        weights = np.where(chosen, scores, 0)
-        total = weights.sum(axis=-1, keepdims=True)
-        mean = (dscores * weights).sum(axis=-1, keepdims=True) / total
-        dscores = (dscores - mean) / total
-    dscores = np.where(chosen, dscores, 0)
-    if routing.scores == "softmax":
-        return sum_to(logits, softmax_vjp(scores, dscores))
-    return sum_to(logits, dscores * scores * (1 - scores))
+    chosen = _chosen(_scores(logits, routing), routing, choice_bias)
+    return weights_of_vjp(logits, routing, chosen, grad)
 
 
 @equation
@@ -133,9 +117,9 @@ def mixture_of_experts(
         The weight of each expert for each token, as from `top_k_routing`; an expert of weight 0
         adds nothing.
     activation : str
-        "relu", "gelu", "gelu_tanh" or "silu" of the gates, which multiply the hidden units; or
+        "relu", "gelu", "gelu_tanh" or "silu" of the gates, which multiply the hidden units;
         "clipped_swiglu": gates at most 7 and hidden units within ±7, gate · σ(1.702 gate) times
-        the hidden unit plus 1.
+        the hidden unit plus 1; or "clipped_silu": gates at most 10 and hidden units within ±10.
     weigh_input : bool
         Whether the weight of an expert multiplies its input in place of its output.
 
@@ -158,7 +142,7 @@ def mixture_of_experts(
     for e in range(weights.shape[-1]):
         weight = weights[..., e : e + 1]
         inputs = weight * x if weigh_input else x
-        outputs = _expert(inputs, parameters, e, activation)[0]
+        outputs = expert_output(inputs, parameters, e, activation)[0]
         y = y + np.where(weight == 0, 0, outputs if weigh_input else weight * outputs)
     return y
 
@@ -217,9 +201,9 @@ def mixture_of_experts_vjp(
         weight = weights[..., e : e + 1]
         chosen = weight != 0
         inputs = weight * x if weigh_input else x
-        outputs, kept = _expert(inputs, p, e, activation)
+        outputs, kept = expert_output(inputs, p, e, activation)
         douter = np.where(chosen, grad, 0) if weigh_input else np.where(chosen, weight * grad, 0)
-        dinputs, dexpert = _expert_vjp(inputs, p, e, activation, kept, douter)
+        dinputs, dexpert = expert_vjp(inputs, p, e, activation, kept, douter)
         dweight = (dinputs * x if weigh_input else grad * outputs).sum(axis=-1, keepdims=True)
         dweights[..., e : e + 1] = sum_to(weight, np.where(chosen, dweight, 0))
         dx = dx + (weight * dinputs if weigh_input else dinputs)
@@ -293,7 +277,36 @@ def balancing_loss_vjp(logits: np.ndarray, routing: Routing, grad: np.ndarray) -
     return sum_to(logits, softmax_vjp(probabilities, dprobabilities))
 
 
+def weights_of(logits: np.ndarray, routing: Routing, chosen: np.ndarray) -> np.ndarray:
+    """Return the weights of the experts that are chosen, zeros for the others."""
+    weights = np.where(chosen, _scores(logits, routing), 0)
+    if routing.renormalise:
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+    return routing.factor * weights
+
+
+def weights_of_vjp(
+    logits: np.ndarray, routing: Routing, chosen: np.ndarray, grad: np.ndarray
+) -> np.ndarray:
+    """Return the gradient of the logits, for `weights_of`."""
+    scores = _scores(logits, routing)
+    dscores = routing.factor * grad
+    if routing.renormalise:
+        weights = np.where(chosen, scores, 0)
+        total = weights.sum(axis=-1, keepdims=True)
+        mean = (dscores * weights).sum(axis=-1, keepdims=True) / total
+        dscores = (dscores - mean) / total
+    dscores = np.where(chosen, dscores, 0)
+    if routing.scores == "softmax":
+        return sum_to(logits, softmax_vjp(scores, dscores))
+    if routing.scores == "sqrt_softplus":
+        return sum_to(logits, dscores * expit(logits) / (2 * scores))
+    return sum_to(logits, dscores * scores * (1 - scores))
+
+
 def _scores(logits: np.ndarray, routing: Routing) -> np.ndarray:
+    if routing.scores == "sqrt_softplus":
+        return np.sqrt(np.logaddexp(0, logits))
     return softmax(logits) if routing.scores == "softmax" else expit(logits)
 
 
@@ -325,50 +338,3 @@ def _usage(where: str, logits: np.ndarray, routing: Routing) -> tuple[np.ndarray
 def _mean(x: np.ndarray) -> np.ndarray:
     """Return the mean over tokens, 0 without any."""
     return x.sum(axis=-2) / max(x.shape[-2], 1)
-
-
-def _expert(
-    x: np.ndarray, p: ExpertParameters, e: int, activation: str
-) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Return the output of expert e, and what its gradient needs."""
-    gate, inner = x @ p.w_gate[e], x @ p.w_in[e]
-    gate = gate if p.b_gate is None else gate + p.b_gate[e]
-    inner = inner if p.b_in is None else inner + p.b_in[e]
-    if activation == "clipped_swiglu":
-        clipped = np.minimum(gate, LIMIT)
-        hidden = clipped * expit(STEEPNESS * clipped) * (np.clip(inner, -LIMIT, LIMIT) + 1)
-    else:
-        hidden = getattr(activations, activation)(gate) * inner
-    y = hidden @ p.w_out[e]
-    return y if p.b_out is None else y + p.b_out[e], (gate, inner, hidden)
-
-
-def _expert_vjp(
-    x: np.ndarray,
-    p: ExpertParameters,
-    e: int,
-    activation: str,
-    kept: tuple[np.ndarray, ...],
-    grad: np.ndarray,
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Return the gradients of x and of the arrays of expert e."""
-    gate, inner, hidden = kept
-    found = {}
-
-    def of(name: str, x: np.ndarray, grad: np.ndarray) -> np.ndarray:
-        w, b = getattr(p, f"w_{name}")[e], getattr(p, f"b_{name}")
-        dx, found[f"w_{name}"], db = linear_vjp(x, w, None if b is None else b[e], grad)
-        if db is not None:
-            found[f"b_{name}"] = db
-        return dx
-
-    dhidden = of("out", hidden, grad)
-    if activation == "clipped_swiglu":
-        clipped, s = np.minimum(gate, LIMIT), expit(STEEPNESS * np.minimum(gate, LIMIT))
-        slope = s * (1 + STEEPNESS * clipped * (1 - s))
-        dgate = dhidden * (np.clip(inner, -LIMIT, LIMIT) + 1) * slope * (gate <= LIMIT)
-        dinner = dhidden * clipped * s * (np.abs(inner) <= LIMIT)
-    else:
-        active, active_vjp = (getattr(activations, activation + x) for x in ("", "_vjp"))
-        dgate, dinner = active_vjp(gate, dhidden * inner), dhidden * active(gate)
-    return of("gate", x, dgate) + of("in", x, dinner), found

@@ -1,33 +1,21 @@
 """A layer of a released model: a mixer and a feed-forward part, with their norms (chapter 22)."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tformer.layer_configuration import LayerConfiguration, require_borrowed, require_layer
+from tformer.layer_checks import require_borrowed, require_layer
+from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import LayerCache, LayerParameters, PerLayerParameters
 from tformer.parameters import KVCache, tree_map
 from tformer.reference import activations
 from tformer.reference.attention import sum_to
-from tformer.reference.delta_net import (
-    cached_delta_net,
-    cached_gated_convolution,
-    delta_net_vjp,
-    gated_convolution_vjp,
-)
 from tformer.reference.equation import equation
-from tformer.reference.extended_attention import cached_attention, extended_attention_vjp
 from tformer.reference.feed_forward import linear_vjp
 from tformer.reference.feeds import feed, feed_vjp, norm_vjp, normed
-from tformer.reference.latents import cached_latent_attention, latent_attention_vjp
-from tformer.reference.shared_attention import (
-    cached_shared_attention,
-    lent,
-    lent_vjp,
-    shared_attention_vjp,
-)
+from tformer.reference.mixers import mixer_answer, mixer_answer_vjp, mixer_of
+from tformer.reference.shared_attention import lent, lent_vjp
 
 __all__ = ["layer", "layer_vjp"]
 
@@ -142,12 +130,8 @@ def layer_vjp(
     p, c = parameters, configuration
     require_layer("layer_vjp", p, c, per_layer)
     require_borrowed("layer_vjp", x, kv)
-    name, mixer = mixer_of(p)
-    options = (layer_mask(x, c, mask, valid, positions, 0), valid, positions)
-    inputs = normed(x, p.mixer_norm, c)
-    mixed = MIXERS[name](inputs, mixer, c, None, *options, kv)[0]
-    between = x + normed(mixed, p.mixer_norm_after, c)
-    fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
+    between = x + mixer_answer(x, p, c, None, mask, valid, positions, 0, kv)[0]
+    fed = normed(x, p.mixer_norm, c) if c.parallel else normed(between, p.feed_forward_norm, c)
     answer = feed(between, fed, p, c)
     added = _added(between, answer, p, c)
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, added.shape))
@@ -157,11 +141,11 @@ def layer_vjp(
     if not c.parallel:
         dnormed, grads["feed_forward_norm"] = norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
-    dmixed, grads["mixer_norm_after"] = norm_vjp(mixed, p.mixer_norm_after, c, dbetween)
-    dinputs, grads[name], dkv = _mixer_vjp(name, inputs, mixer, c, dmixed, *options, kv)
+    dx, dkv = mixer_answer_vjp(x, p, c, dbetween, grads, mask, valid, positions, kv)
+    if c.parallel:
+        dnormed, dnorm = norm_vjp(x, p.mixer_norm, c, dfed)
+        dx, grads["mixer_norm"] = dx + dnormed, tree_map(np.add, grads["mixer_norm"], dnorm)
     dkv = tree_map(np.zeros_like, kv) if dkv is None else dkv
-    dinputs = dinputs + dfed if c.parallel else dinputs
-    dx, grads["mixer_norm"] = norm_vjp(x, p.mixer_norm, c, dinputs)
     return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads), dkv, dper_layer
 
 
@@ -209,60 +193,10 @@ def cached_layer(
     """
     p, c = parameters, configuration
     require_layer("layer", p, c, per_layer)
-    name, mixer = mixer_of(p)
-    seen = layer_mask(x, c, mask, valid, positions, offset)
-    new = None if valid is None else valid[..., offset:]
-    inputs = normed(x, p.mixer_norm, c)
-    y, cache = MIXERS[name](inputs, mixer, c, cache, seen, new, positions, kv)
-    x = x + normed(y, p.mixer_norm_after, c)
-    fed = inputs if c.parallel else normed(x, p.feed_forward_norm, c)
-    x = _added(x, feed(x, fed, p, c), p, c)
-    return _ended(x, p, c, per_layer), cache
-
-
-def mixer_of(p: LayerParameters) -> tuple[str, Any]:
-    """Return the name and the parameters of the one mixer."""
-    return next((name, x) for name in MIXERS if (x := getattr(p, name)) is not None)
-
-
-MIXERS: dict[str, Callable[..., Any]] = {
-    "attention": lambda x, p, c, cache, mask, valid, at, kv: cached_attention(
-        x, p, c, cache, mask, at, True
-    ),
-    "shared": lambda x, p, c, cache, mask, valid, at, kv: cached_shared_attention(
-        x, p, c, cache, mask, at, kv
-    ),
-    "latent": lambda x, p, c, cache, mask, valid, at, kv: cached_latent_attention(
-        x, p, c, cache, mask, at, True
-    ),
-    "delta": lambda x, p, c, cache, mask, valid, at, kv: cached_delta_net(x, p, c, cache, valid),
-    "convolution": lambda x, p, c, cache, mask, valid, at, kv: cached_gated_convolution(
-        x, p, cache, valid
-    ),
-}
-"""Each mixer of new tokens, given a cache: its output, and the cache extended."""
-
-
-def _mixer_vjp(
-    name: str,
-    x: np.ndarray,
-    p: Any,
-    c: LayerConfiguration,
-    grad: np.ndarray,
-    mask: Table,
-    valid: Table,
-    positions: Table,
-    kv: KVCache | None,
-) -> tuple[np.ndarray, Any, KVCache | None]:
-    if name == "attention":
-        return *extended_attention_vjp(x, p, c, grad, mask, positions, True), None
-    if name == "shared":
-        return shared_attention_vjp(x, p, c, grad, mask, positions, kv)
-    if name == "latent":
-        return *latent_attention_vjp(x, p, c, grad, mask, positions, True), None
-    if name == "delta":
-        return *delta_net_vjp(x, p, c, grad, valid), None
-    return *gated_convolution_vjp(x, p, grad, valid), None
+    y, cache = mixer_answer(x, p, c, cache, mask, valid, positions, offset, kv)
+    between = x + y
+    fed = normed(x, p.mixer_norm, c) if c.parallel else normed(between, p.feed_forward_norm, c)
+    return _ended(_added(between, feed(between, fed, p, c), p, c), p, c, per_layer), cache
 
 
 def lent_keys(
@@ -317,27 +251,3 @@ def _ended_vjp(
     dx, dw_gate, _ = linear_vjp(x, p.per_layer.w_gate, None, dlogits)
     grads["per_layer"] = PerLayerParameters(dw_gate, dw_out)
     return sum_to(x, grad) + dx, sum_to(per_layer, dgated * gate)
-
-
-def layer_mask(
-    x: np.ndarray,
-    c: LayerConfiguration,
-    mask: Table,
-    valid: Table,
-    positions: Table,
-    offset: int,
-) -> Table:
-    """Return the mask (..., T, S) of window, chunk, padding and `mask`; None if there is none."""
-    n_new, found = x.shape[-2], mask
-    n_all = offset + n_new
-    if c.window is not None:
-        near = np.arange(n_all) > np.arange(offset, n_all)[:, np.newaxis] - c.window
-        found = near if found is None else found & near
-    if c.chunk is not None:
-        at = (np.arange(n_all) if positions is None else positions) // c.chunk
-        same = at[..., offset:, np.newaxis] == at[..., np.newaxis, :]
-        found = same if found is None else found & same
-    if valid is not None:
-        tokens = valid[..., np.newaxis, :]
-        found = tokens if found is None else found & tokens
-    return found

@@ -8,7 +8,7 @@ MUTANTS = slipped(
             sinks: twice as large
     """,
     top_k_routing="""
-        routing.factor * weights → weights / 2
+        weights_of(logits, routing, chosen) → weights_of(logits, routing, chosen) / 2
             top-k routing: halved
     """,
     drop_overflow="""

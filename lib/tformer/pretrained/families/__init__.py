@@ -58,6 +58,6 @@ def layers_from_state_dict(
     if keys.choice("tie_word_embeddings", (True, False), parameters.unembedding is None):
         if parameters.unembedding is not None:
             raise keys.error("tie_word_embeddings False", "True, and lm_head.weight differs")
-    elif not any(name.endswith("lm_head.weight") for name in state):
+    elif not any(name.endswith("head.weight") for name in state):
         raise keys.error("lm_head.weight, as tie_word_embeddings is False", "none")
     return parameters, configuration

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from tformer.layers import (
     AttentionParameters,
+    CompressedAttentionParameters,
     ConvolutionParameters,
     DeltaNetParameters,
     ExpertParameters,
+    HyperConnectionParameters,
     LatentAttentionParameters,
     LayeredParameters,
     LayerParameters,
@@ -45,6 +47,8 @@ CLASSES = {
     "latent": LatentAttentionParameters,
     "delta": DeltaNetParameters,
     "convolution": ConvolutionParameters,
+    "compressed": CompressedAttentionParameters,
+    **dict.fromkeys(("mixer_streams", "feed_forward_streams"), HyperConnectionParameters),
     "feed_forward": FeedForwardParameters,
     "experts": ExpertParameters,
     "per_layer": PerLayerParameters,
@@ -56,8 +60,10 @@ CLASSES = {
     },
 }
 """The class of each part of a layer, but attention, which has a part inside."""
-MIXERS = {"attention", "shared", "latent", "delta", "convolution"}
+MIXERS = {"attention", "shared", "latent", "delta", "convolution", "compressed"}
 HEADS, OUT, ROWS, MATRIX, VECTOR = "heads", "out", "rows", "matrix", "vector"
+STREAMS = ("", "mixer_", "feed_forward_")
+COLUMNS, GROUPED, MIX, TABLE = "columns", "grouped", "mix", "table"
 WIDTHS, COUNTS = (("q", "d_k"), ("k", "d_k"), ("v", "d_v")), (("q", "F"), ("k", "F"), ("v", "L"))
 FORMS = {
     **{f"attention.heads.w_{x}": (HEADS, y) for x, y in WIDTHS},
@@ -77,6 +83,17 @@ FORMS = {
     "delta.w_o": (OUT, "L"),
     **{f"experts.w_{x}": (HEADS, "") for x in ("in", "gate", "out")},
     **{f"experts.b_{x}": (ROWS, "") for x in ("in", "gate", "out")},
+    "compressed.w_q": (HEADS, "d_k"),
+    "compressed.w_o_down": (GROUPED, "O"),
+    "compressed.w_o": (OUT, "O"),
+    **{f"compressed.{x}": (HEADS, "d_k") for x in ("w_pool_kv", "w_pool")},
+    "compressed.b_pool": (COLUMNS, "d_k"),
+    **{f"compressed.w_index_{x}": (HEADS, "d_i") for x in ("q", "kv", "pool")},
+    "compressed.b_index_pool": (COLUMNS, "d_i"),
+    **{f"{x}streams.w_{y}": (OUT, "n") for x in STREAMS for y in ("read", "write")},
+    **{f"{x}streams.w_mix": (MIX, "n") for x in STREAMS},
+    **{f"{x}streams.b_mix": (ROWS, "n") for x in STREAMS},
+    "token_experts": (TABLE, ""),
 }
 """How an array of rows is read, and the letter by which its rows are split: a number of heads, or
 a width (d_...); experts are apart already. The others are matrices, (out, in), or vectors."""
@@ -100,7 +117,7 @@ def read_parameters(
         if found[ours] is None and needed:
             raise format_error(where, theirs, "none", FIX)
     made = []
-    rows = zip(layers, layout.sizes, layout.mixers, layout.borrows, strict=True)
+    rows = zip(layers, layout.sizes, layout.mixers, layout.borrows, layout.without, strict=True)
     for i, each in enumerate(rows):
         one = f"{where}: layer {i}"
         try:
@@ -122,7 +139,24 @@ def read_parameters(
         None if tied else out.T,
         found.get("start"),
         _per_layer(where, found, len(made)),
+        _last_streams(where, found, family, layout.sizes[0]),
     )
+
+
+def _last_streams(
+    where: Path, found: dict[str, Any], family: Family, sizes: dict[str, int]
+) -> HyperConnectionParameters | None:
+    """How several residual streams are read after the last layer."""
+    arrays = {name: x for name, x in found.items() if name.startswith("streams.")}
+    if not arrays:
+        return None
+    n, d_model = sizes["n"], found["embedding"].shape[1]
+    shapes = {name.partition(".")[2]: x.shape for name, x in arrays.items()}
+    wanted = {"w_read": (n, n * d_model), "b_read": (n,), "read_scale": (1,)}
+    if shapes != wanted:
+        raise format_error(where, f"the last reading of streams as {wanted}", shapes, FIX)
+    read = {name.partition(".")[2]: _read(name, x, family, sizes) for name, x in arrays.items()}
+    return HyperConnectionParameters(**read)
 
 
 def _per_layer(where: Path, found: dict[str, Any], n_layers: int) -> PerLayerEmbeddings | None:
@@ -180,12 +214,13 @@ def _layer(
     sizes: dict[str, int],
     mixer: str,
     borrows: bool,
+    without: set[str],
 ) -> LayerParameters:
     """One layer; all its arrays must be used, but keys and values where it borrows them."""
     for split in family.splits:
         if split.name in named and split.mixer in ("", mixer):
             named |= _parts(named.pop(split.name), split, sizes)
-    denied = {x for x in absent if family.optional[x]}
+    denied = {x for x in absent if family.optional[x]} | without
     names = {
         x: y
         for x, y in family.names.items()
@@ -257,12 +292,21 @@ def _read(field: str, x: Array, family: Family, sizes: dict[str, int]) -> Array:
         return x.T
     if form == VECTOR:
         return x.reshape(-1)
-    if form == OUT:
+    if form == TABLE:
+        return x
+    if form == GROUPED:  # (groups * d_c, heads of a group * d_k)
+        n, size, d_k = sizes[letter], sizes["H"] // sizes[letter], sizes["d_k"]
+        x = x.reshape(n, -1, size, d_k).transpose(0, 2, 3, 1)
+        return x.reshape(n * size, d_k, -1)
+    if form == MIX:  # (streams * streams, streams * d_model)
+        n = sizes[letter]
+        return x.reshape(n, n, n, -1).transpose(2, 3, 0, 1)
+    if form in (OUT, COLUMNS):
         x = x.T
     if letter:
         number = sizes[letter]
         x = x.reshape(*((-1, number) if letter[0] == "d" else (number, -1)), *x.shape[1:])
-    return x.mT if form == HEADS else x
+    return x.mT if form in (HEADS, COLUMNS) else x
 
 
 def _built(found: dict[str, Array], family: Family) -> LayerParameters:

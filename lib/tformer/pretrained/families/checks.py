@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from tformer.docstrings import documented
 from tformer.layers import LayerParameters
 from tformer.parameters import named_leaves
@@ -20,10 +22,20 @@ def require_shapes(where: str, layer: LayerParameters, embedding: Any) -> None:
     ------
     ShapeError
         If one has another number of axes, or an axis another size than elsewhere.
+    ValueError
+        If a table of experts names one twice, or one that is not there.
     """
     axes = _axes()
     arrays = [(name, axes[name], x) for name, x in named_leaves(layer)]
     bind_all(where, [("embedding", EMBEDDING, embedding), *arrays])
+    if layer.token_experts is not None and layer.experts is not None:
+        _require_table(where, layer.token_experts, layer.experts.w_router.shape[-1])
+
+
+def _require_table(where: str, table: Any, n_experts: int) -> None:
+    rows = np.sort(table, axis=-1)
+    if (rows[:, 1:] == rows[:, :-1]).any() or rows.min() < 0 or rows.max() >= n_experts:
+        raise ValueError(f"{where}: token_experts must name different experts below {n_experts}")
 
 
 @cache

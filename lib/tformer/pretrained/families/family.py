@@ -98,6 +98,12 @@ class Family:
         kind before them.
     keys_as_values : str
         Key that says whether full attention has no values of its own.
+    without : dict
+        Kind of a layer, in layer_types or mlp_layer_types, to the fields that it does not have.
+    rope_kinds : dict
+        Kind of a layer to that by whose name rope_parameters has its RoPE.
+    everywhere : tuple of str
+        Fields of a mask that layers of every kind have, such as "window".
     """
 
     names: Mapping[str, str]
@@ -124,3 +130,6 @@ class Family:
     outer: Mapping[str, str] = field(default_factory=dict)
     n_borrowing: str = ""
     keys_as_values: str = ""
+    without: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    rope_kinds: Mapping[str, str] = field(default_factory=dict)
+    everywhere: tuple[str, ...] = ()

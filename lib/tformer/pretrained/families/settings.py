@@ -3,7 +3,13 @@
 import math
 from typing import Any, NamedTuple
 
-from tformer.layer_configuration import LayerConfiguration, LayeredConfiguration, Loop, Routing
+from tformer.layer_configuration import (
+    LayerConfiguration,
+    LayeredConfiguration,
+    Loop,
+    Routing,
+    Streams,
+)
 from tformer.pretrained.errors import PretrainedError
 from tformer.pretrained.families.family import Family
 from tformer.pretrained.families.keys import Keys
@@ -19,6 +25,7 @@ ACTIVATIONS = {
 OPTIONAL = {"cap", "value_scale", "routing.factor", "logit_cap"}
 """Fields whose key may be missing or null: then there is no cap, and the factor is 1."""
 WHOLE = {"window", "chunk", "routing.top_k", "routing.n_groups", "routing.top_groups"}
+WHOLE |= {"index_top_k", "streams.n_rounds"}
 FLAGS: dict[str, dict[bool, Any]] = {
     "routing.renormalise": {True: True, False: False},
     "rotary.pairing": {True: "adjacent", False: "half"},
@@ -67,12 +74,15 @@ class Layout(NamedTuple):
         Whether the layer has the keys and values of another one.
     absent : set of str
         Fields whose arrays need not be there.
+    without : tuple of set of str
+        Fields that a layer does not have.
     """
 
     sizes: tuple[dict[str, int], ...]
     mixers: tuple[str, ...]
     borrows: tuple[bool, ...]
     absent: set[str]
+    without: tuple[set[str], ...]
 
 
 def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration, Layout]:
@@ -103,6 +113,8 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
         }
         if family.scaled_embedding:
             outer["embedding_scale"] = math.sqrt(keys.number("hidden_size"))
+        if several := _inside(outer, "streams."):
+            outer["streams"] = Streams(**several)
         if family.loop:
             times = {name: keys.number(key) for name, key in family.loop.items()}
             outer["loop"] = Loop(n_low, **times)
@@ -114,7 +126,22 @@ def read_configuration(keys: Keys, family: Family) -> tuple[LayeredConfiguration
     mixers = _mixers(keys, family, kinds, lenders)
     borrows = tuple(one is not None for one in lenders)
     keys.require_read((*UNUSED, *BY_ARRAYS, *family.unused, *known))
-    return configuration, Layout(sizes, mixers, borrows, _absent(keys, family))
+    without = _without(keys, family, kinds)
+    return configuration, Layout(sizes, mixers, borrows, _absent(keys, family), without)
+
+
+def _without(keys: Keys, family: Family, kinds: list[str]) -> tuple[set[str], ...]:
+    """The fields that each layer does not have, by its kinds."""
+    others = keys.each("mlp_layer_types", len(kinds)) or [""] * len(kinds)
+    return tuple(
+        {*family.without.get(kind, ()), *family.without.get(other, ())}
+        for kind, other in zip(kinds, others, strict=True)
+    )
+
+
+def _inside(found: dict[str, Any], part: str) -> dict[str, Any]:
+    """Take out the fields of a part, such as "routing."."""
+    return {name.removeprefix(part): found.pop(name) for name in [*found] if name.startswith(part)}
 
 
 def _absent(keys: Keys, family: Family) -> set[str]:
@@ -216,16 +243,14 @@ def _layer(
     kv_layer: int | None,
 ) -> LayerConfiguration:
     """The configuration of a layer."""
-    skipped = {field for of, field in MASKS.items() if of != kind} | _absent(keys, family)
+    skipped = {field for of, field in MASKS.items() if of != kind} - {*family.everywhere}
+    skipped |= _absent(keys, family)
     found = {
         name: _value(keys, name, key) for name, key in family.keys.items() if name not in skipped
     }
     found = dict(family.fixed) | {name: x for name, x in found.items() if x is not None}
     found["kv_layer"] = kv_layer
-    routing, rope = (
-        {name.removeprefix(of): found.pop(name) for name in [*found] if name.startswith(of)}
-        for of in ("routing.", "rotary.")
-    )
+    routing, rope = _inside(found, "routing."), _inside(found, "rotary.")
     if "top_k" in routing:
         found["routing"] = Routing(**routing)
     tempered = found.pop("temperature", False)
@@ -235,5 +260,6 @@ def _layer(
         if tempered:
             found["temperature"] = keys.number("floor_scale"), keys.number("attn_scale", float)
         return LayerConfiguration(**found)
-    found["rotary"], scale = read_rotary(keys, kind, sizes, **rope)
+    named = family.rope_kinds.get(kind, kind)
+    found["rotary"], scale = read_rotary(keys, named, sizes, **rope)
     return LayerConfiguration(**({"scale": scale} if scale else {}) | found)

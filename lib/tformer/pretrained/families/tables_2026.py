@@ -49,6 +49,59 @@ DELTA = {
     "delta.w_gate": "self_attn.g_b_proj.weight",
     "delta.gain": "self_attn.o_norm.weight",
 }
+COMPRESSED = {
+    "compressed.w_q_down": "self_attn.q_a_proj.weight",
+    "compressed.q_gain": "self_attn.q_a_norm.weight",
+    "compressed.w_q": "self_attn.q_b_proj.weight",
+    "compressed.w_kv": "self_attn.kv_proj.weight",
+    "compressed.kv_gain": "self_attn.kv_norm.weight",
+    "compressed.w_o_down": "self_attn.o_a_proj.weight",
+    "compressed.w_o": "self_attn.o_b_proj.weight",
+    "compressed.sinks": "self_attn.sinks",
+}
+WINDOWS = {
+    "compressed.w_pool_kv": "self_attn.compressor.kv_proj.weight",
+    "compressed.w_pool": "self_attn.compressor.gate_proj.weight",
+    "compressed.b_pool": "self_attn.compressor.position_bias",
+    "compressed.pool_gain": "self_attn.compressor.kv_norm.weight",
+}
+INDEXER = {
+    "compressed.w_index_q": "self_attn.compressor.indexer.q_b_proj.weight",
+    "compressed.w_index": "self_attn.compressor.indexer.scorer.weights_proj.weight",
+    "compressed.w_index_kv": "self_attn.compressor.indexer.kv_proj.weight",
+    "compressed.w_index_pool": "self_attn.compressor.indexer.gate_proj.weight",
+    "compressed.b_index_pool": "self_attn.compressor.indexer.position_bias",
+    "compressed.index_gain": "self_attn.compressor.indexer.kv_norm.weight",
+}
+STREAMS = {
+    f"{ours}_streams.{field}": f"{theirs}_hc.{kind}_{what}"
+    for ours, theirs in (("mixer", "attn"), ("feed_forward", "ffn"))
+    for what in ("read", "write", "mix")
+    for field, kind in ((f"w_{what}", "fn"), (f"b_{what}", "base"), (f"{what}_scale", "scale"))
+}
+STREAM_SPLITS = tuple(
+    Split(
+        f"{x}_hc.{kind}",
+        tuple(f"{x}_hc.{kind}_{what}" for what in ("read", "write", "mix")),
+        widths=() if kind == "scale" else ("n", "n"),
+    )
+    for x in ("attn", "ffn")
+    for kind in ("fn", "base", "scale")
+)
+V4_NAMES = (
+    *((".attn.", ".self_attn."), (".ffn.", ".mlp.")),
+    *((".attn_norm.", ".input_layernorm."), (".ffn_norm.", ".post_attention_layernorm.")),
+    *((".hc_attn_", ".attn_hc."), (".hc_ffn_", ".ffn_hc."), (".attn_sink", ".sinks")),
+    *((".self_attn.norm.", ".self_attn.kv_norm."), (".q_norm.", ".q_a_norm.")),
+    *((".compressor.norm.", ".compressor.kv_norm."), (".ape", ".position_bias")),
+    (".self_attn.indexer.compressor.", ".self_attn.compressor.indexer."),
+    (".self_attn.indexer.", ".self_attn.compressor.indexer."),
+    (".indexer.weights_proj.", ".indexer.scorer.weights_proj."),
+    *((".wq_a.", ".q_a_proj."), (".wq_b.", ".q_b_proj."), (".wkv.", ".kv_proj.")),
+    *((".wgate.", ".gate_proj."), (".wo_a.", ".o_a_proj."), (".wo_b.", ".o_b_proj.")),
+    *((".gate.bias", ".gate.e_score_correction_bias"), ("lm_head.", "head.")),
+)
+"""From the names in files of DeepSeek-V4 to those of its class."""
 
 TABLES_2026 = {
     "flint": Family(
@@ -202,6 +255,65 @@ TABLES_2026 = {
         renames=(*MIXTRAL_NAMES, *SHARED_TO_MLP, (".forget_gate.", ".")),
         required={"q_lora_rank": (None,)},
         unused=("qk_head_dim", "v_head_dim") + ("linear_head_dim", "linear_conv_kernel_dim"),
+    ),
+    "deepseek_v4": Family(
+        COMPRESSED
+        | WINDOWS
+        | INDEXER
+        | STREAMS
+        | FEED_FORWARD
+        | NORMS
+        | EXPERTS
+        | CHOICE_BIAS
+        | {"token_experts": "mlp.gate.tid2eid"},
+        {"eps": "rms_norm_eps", "index_top_k": "index_topk"}
+        | WINDOW
+        | TOP_K
+        | {"routing.factor": "routed_scaling_factor"},
+        {
+            "activation": "clipped_silu",
+            "routing.scores": "sqrt_softplus",
+            "routing.renormalise": True,
+            "rotary.pairing": "adjacent",
+        },
+        model_keys={"streams.n_rounds": "hc_sinkhorn_iters", "streams.eps": "hc_eps"},
+        sizes={"O": "o_groups", "n": "hc_mult", "d_k": "head_dim", "d_i": "index_head_dim"},
+        mixers={
+            "": "compressed",
+            "compressed_sparse_attention": "compressed",
+            "heavily_compressed_attention": "compressed",
+        },
+        kinds=(),
+        splits=(*EXPERT_SPLITS, *STREAM_SPLITS),
+        renames=(*V4_NAMES, *MIXTRAL_NAMES, *SHARED_TO_MLP),
+        required={
+            "hidden_act": ("silu",),
+            "scoring_func": ("sqrtsoftplus",),
+            "swiglu_limit": (10.0,),
+            "norm_topk_prob": (True, None),
+        },
+        unused=(
+            *("q_lora_rank", "o_lora_rank", "index_n_heads", "compress_rates"),
+            *("rope_theta", "compress_rope_theta", "qk_rope_head_dim", "num_nextn_predict_layers"),
+        ),
+        outer={
+            "unembedding": "head.weight",
+            "streams.w_read": "model.hc_head.hc_fn",
+            "streams.b_read": "model.hc_head.hc_base",
+            "streams.read_scale": "model.hc_head.hc_scale",
+        },
+        without={
+            "sliding_attention": (*WINDOWS, *INDEXER),
+            "heavily_compressed_attention": tuple(INDEXER),
+            "hash_moe": tuple(CHOICE_BIAS),
+            "moe": ("token_experts",),
+        },
+        rope_kinds={
+            "sliding_attention": "main",
+            "compressed_sparse_attention": "compress",
+            "heavily_compressed_attention": "compress",
+        },
+        everywhere=("window",),
     ),
 }
 """By model_type."""

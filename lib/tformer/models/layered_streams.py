@@ -1,0 +1,142 @@
+"""A decoder with several residual streams, from the embeddings to the norm after its layers.
+
+A sublayer reads a weighted sum of the streams, and its answer is added to their mixture.
+"""
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tformer import reference
+from tformer.layer_configuration import LayeredConfiguration
+from tformer.layers import (
+    HyperConnectionParameters,
+    LayerCache,
+    LayeredParameters,
+    LayerParameters,
+)
+from tformer.parameters import tree_map
+from tformer.reference import feeds, hyper_connections, mixers
+
+Options = tuple[Any, Any, Any]
+"""Mask, valid and positions, for all tokens."""
+
+
+class Kept(NamedTuple):
+    """Of a sublayer: the streams before it, their weights, what it read, and what it answered."""
+
+    x: np.ndarray
+    weights: hyper_connections.Weights
+    read: np.ndarray
+    y: np.ndarray
+
+
+def through_streams(
+    tokens: Any,
+    x: Any,
+    p: LayeredParameters,
+    c: LayeredConfiguration,
+    library: ModuleType,
+    options: Options,
+    caches: Iterable[LayerCache],
+    offset: int = 0,
+) -> tuple[Any, list[LayerCache]]:
+    """Return the hidden states after all layers for the embeddings x, and the new caches."""
+    x, found = library.hyper_connections.copied(x, _n_streams(p)), list[LayerCache]()
+    for one, choices, cache in zip(p.layers, c.layers, caches, strict=True):
+        weights, read = _read(x, one.mixer_streams, c, library)
+        y, cache = library.mixers.mixer_answer(read, one, choices, cache, *options, offset)
+        found.append(cache)
+        x = library.hyper_connections.write_streams(x, y, weights)
+        weights, read = _read(x, one.feed_forward_streams, c, library)
+        chosen = library.feeds.experts_of(tokens, one)
+        y = library.feeds.feed_answer(read, one, choices, chosen)
+        x = library.hyper_connections.write_streams(x, y, weights)
+    return _read(x, p.streams, c, library)[1], found
+
+
+def through_streams_vjp(
+    tokens: np.ndarray,
+    x: np.ndarray,
+    p: LayeredParameters,
+    c: LayeredConfiguration,
+    options: Options,
+    grad: np.ndarray,
+) -> tuple[np.ndarray, list[LayerParameters], HyperConnectionParameters]:
+    """Return the gradients of the embeddings x, of the layers and of the last reading."""
+    last: Any = p.streams
+    streams: Any = c.streams
+    x, kept = hyper_connections.copied(x, _n_streams(p)), list[tuple[Kept, Kept]]()
+    for one, choices in zip(p.layers, c.layers, strict=True):
+        weights, read = _read(x, one.mixer_streams, c, reference)
+        y, _ = mixers.mixer_answer(read, one, choices, None, *options)
+        mixed = Kept(x, weights, read, y)
+        x = hyper_connections.write_streams(x, y, weights)
+        weights, read = _read(x, one.feed_forward_streams, c, reference)
+        y = feeds.feed_answer(read, one, choices, feeds.experts_of(tokens, one))
+        kept.append((mixed, Kept(x, weights, read, y)))
+        x = hyper_connections.write_streams(x, y, weights)
+    weights, _ = _read(x, last, c, reference)
+    dx, dread = hyper_connections.read_streams_vjp(x, weights.read, grad)
+    dweights = hyper_connections.Weights(dread)
+    own, dstreams = hyper_connections.stream_weights_vjp(x, last, streams, c.eps, dweights)
+    dx = dx + own
+    found = list[LayerParameters]()
+    for i in reversed(range(len(kept))):
+        dx, dlayer = _layer_vjp(tokens, kept[i], i, p, c, options, dx)
+        found.append(dlayer)
+    return dx.sum(axis=-2), found[::-1], dstreams
+
+
+def _layer_vjp(
+    tokens: np.ndarray,
+    kept: tuple[Kept, Kept],
+    i: int,
+    p: LayeredParameters,
+    c: LayeredConfiguration,
+    options: Options,
+    grad: np.ndarray,
+) -> tuple[np.ndarray, LayerParameters]:
+    """Return the gradients of the streams before layer i and of its parameters."""
+    one, choices, (mixed, fed) = p.layers[i], c.layers[i], kept
+    grads: dict[str, Any] = tree_map(np.zeros_like, vars(one))
+    chosen = feeds.experts_of(tokens, one)
+
+    def feed_vjp(dy: np.ndarray) -> np.ndarray:
+        return feeds.feed_answer_vjp(fed.read, one, choices, chosen, dy, grads)
+
+    def mixer_vjp(dy: np.ndarray) -> np.ndarray:
+        return mixers.mixer_answer_vjp(mixed.read, one, choices, dy, grads, *options)[0]
+
+    dx, dfeed = _connected_vjp(fed, one.feed_forward_streams, c, grad, feed_vjp)
+    dx, dmixer = _connected_vjp(mixed, one.mixer_streams, c, dx, mixer_vjp)
+    grads |= {"feed_forward_streams": dfeed, "mixer_streams": dmixer}
+    return dx, LayerParameters(**grads)
+
+
+def _connected_vjp(
+    kept: Kept,
+    p: Any,
+    c: Any,
+    grad: np.ndarray,
+    answer_vjp: Callable[[np.ndarray], np.ndarray],
+) -> tuple[np.ndarray, HyperConnectionParameters]:
+    """Return the gradients of the streams before a sublayer and of how it reads and writes them."""
+    x, weights, _, y = kept
+    dx, dy, dwrite, dmix = hyper_connections.write_streams_vjp(x, y, weights, grad)
+    more, dread = hyper_connections.read_streams_vjp(x, weights.read, answer_vjp(dy))
+    dweights = hyper_connections.Weights(dread, dwrite, dmix)
+    own, dp = hyper_connections.stream_weights_vjp(x, p, c.streams, c.eps, dweights)
+    return dx + more + own, dp
+
+
+def _read(x: Any, p: Any, c: Any, library: ModuleType) -> tuple[Any, Any]:
+    """Return the weights of streams x, and what a sublayer reads of them."""
+    weights = library.hyper_connections.stream_weights(x, p, c.streams, c.eps)
+    return weights, library.hyper_connections.read_streams(x, weights.read)
+
+
+def _n_streams(p: Any) -> int:
+    return int(p.streams.b_read.shape[-1])
