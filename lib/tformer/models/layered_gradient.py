@@ -79,8 +79,10 @@ def _streams_vjp(
 ) -> LayeredParameters:
     """The gradient of each array of a decoder with several residual streams."""
     if x.dtype == np.float16:
-        wide = _streams_vjp(tokens, *widened((x, p)), c, *widened((grad,)), options)
-        return tree_map(lambda one, x: x.astype(one.dtype), p, wide)
+        x, wide, grad = widened((x, p, grad))
+        found: LayeredParameters = _streams_vjp(tokens, x, wide, c, grad, options)
+        rounded: LayeredParameters = tree_map(lambda one, d: d.astype(one.dtype), p, found)
+        return rounded
     last, _ = through_streams(tokens, x, p, c, reference, options, [None] * len(p.layers))
     (dlast,), douter = _logits_vjp([normed(last, p, c, reference)], p, c, grad)
     dnorm = None
