@@ -13,13 +13,17 @@ from tformer import fast, reference
 from tformer.layer_configuration import LayerConfiguration, Loop, Routing, Streams
 from tformer.layers import ExpertParameters, LayeredParameters
 from tformer.models import layers_from_state_dict
-from tformer.models.layered import cached_layered_decoder, layered_decoder
+from tformer.models.layered import (
+    cached_layered_decoder,
+    layered_decoder,
+    layered_decoder_vjp,
+)
 from tformer.parameters import tree_map
 from tformer.pretrained import PretrainedError
 from tformer.reference.hyper_connections import sinkhorn
 from tformer.reference.windows import pool, tokens_first
 
-NAME = "deepseek_v4"
+NAME, KEY = "deepseek_v4", "layers.0.token_experts"
 
 
 def model() -> tuple[LayeredParameters, Any, np.ndarray]:
@@ -140,6 +144,39 @@ def test_experts_of_a_table_do_not_follow_scores() -> None:
     first = replace(p.layers[0], token_experts=(table + 1) % 4)
     found = layered_decoder(tokens, replace(p, layers=(first, *p.layers[1:])), c)
     assert not np.allclose(found, layered_decoder(tokens, p, c))
+
+
+def test_a_module_with_a_table_of_experts_has_gradients() -> None:
+    p, c, tokens = model()
+    tensors = tree_map(lambda x: torch.from_numpy(np.ascontiguousarray(x)), p)
+    module = fast.Module(layered_decoder, tensors, configuration=c)
+    module(torch.from_numpy(tokens)).square().sum().backward()
+    grads = {name: x.grad is not None for name, x in module.named_parameters()}
+    without = {name for name, has in grads.items() if not has}
+    assert all("index" in name or "choice_bias" in name for name in without - {KEY})
+    assert KEY in without
+
+
+@every("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_computed_in_float32(dtype: str) -> None:
+    """Hidden states are rounded once, then the norm and the unembedding round."""
+    p, c, tokens = model()
+    half = getattr(torch, dtype)
+    tensors = tree_map(lambda x: torch.from_numpy(np.ascontiguousarray(x)), p)
+    tensors = tree_map(lambda x: x.to(half) if x.is_floating_point() else x, tensors)
+    found = layered_decoder(torch.from_numpy(tokens), tensors, c)
+    wide = tree_map(lambda x: x.float() if x.is_floating_point() else x, tensors)
+    expected = layered_decoder(torch.from_numpy(tokens), wide, c)
+    assert found.dtype == half
+    bound = 4 * torch.finfo(half).eps * float(expected.abs().max())
+    assert float((found.float() - expected).abs().max()) < bound
+    if dtype == "float16":
+        arrays = tree_map(lambda x: x.numpy(), tensors)
+        ours = layered_decoder(tokens, arrays, c)
+        assert ours.dtype == np.float16
+        assert np.abs(ours - expected.numpy()).max() < bound
+        grads = layered_decoder_vjp(tokens, arrays, c, np.ones_like(ours))
+        assert grads.embedding.dtype == np.float16
 
 
 def test_scores_are_roots_of_softplus() -> None:

@@ -47,6 +47,7 @@ class Module(nn.Module):
 
     It registers each leaf under its name, and computes nothing of its own. Tensors are not copied:
     training changes those that are given. A tensor that occurs twice is one shared parameter.
+    Integers have no gradient.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class Module(nn.Module):
         values, spec = pytree.tree_flatten(parameters)
         self.form = pytree.tree_unflatten(range(len(values)), spec)
         self.owners = [(_submodule(self, name), name.split(".")[-1]) for name in names]
-        made = {id(value): nn.Parameter(value) for value in values}
+        made = {id(x): nn.Parameter(x, requires_grad=x.is_floating_point()) for x in values}
         for (owner, name), value in zip(self.owners, values, strict=True):
             owner.register_parameter(name, made[id(value)])
 

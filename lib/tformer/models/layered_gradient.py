@@ -16,6 +16,7 @@ from tformer.models.layered_parts import (
     normed,
     per_layer_embeddings,
     states_of,
+    widened,
 )
 from tformer.models.layered_streams import through_streams, through_streams_vjp
 from tformer.parameters import KVCache, NormParameters, tree_map
@@ -77,6 +78,11 @@ def _streams_vjp(
     options: tuple[Any, Any, Any],
 ) -> LayeredParameters:
     """The gradient of each array of a decoder with several residual streams."""
+    if x.dtype == np.float16:
+        x, wide, grad = widened((x, p, grad))
+        found: LayeredParameters = _streams_vjp(tokens, x, wide, c, grad, options)
+        rounded: LayeredParameters = tree_map(lambda one, d: d.astype(one.dtype), p, found)
+        return rounded
     last, _ = through_streams(tokens, x, p, c, reference, options, [None] * len(p.layers))
     (dlast,), douter = _logits_vjp([normed(last, p, c, reference)], p, c, grad)
     dnorm = None

@@ -11,7 +11,7 @@ from tformer import reference
 from tformer.layer_checks import require_streams
 from tformer.layer_configuration import LayeredConfiguration
 from tformer.layers import LayerCache, LayeredParameters
-from tformer.parameters import ModelParameters, NormParameters
+from tformer.parameters import ModelParameters, NormParameters, tree_map
 
 HALF = 1 / math.sqrt(2)
 """Of two embeddings with variance 1, so that their sum has it too."""
@@ -24,6 +24,22 @@ def library_of(parameters: LayeredParameters) -> ModuleType:
     import tformer.fast.hyper_connections
 
     return tformer.fast
+
+
+def widened(tree: Any) -> Any:
+    """The tree with its arrays in float32 where they are in half precision."""
+
+    def wide(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return x.astype(np.float32) if x.dtype == np.float16 else x
+        return x.float() if x.is_floating_point() and x.dtype.itemsize < 4 else x
+
+    return tree_map(wide, tree)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """The array in a dtype of its library."""
+    return x.astype(dtype) if isinstance(x, np.ndarray) else x.to(dtype)
 
 
 def around(p: LayeredParameters) -> ModelParameters:

@@ -17,6 +17,7 @@ from tformer.layers import (
     LayeredParameters,
     LayerParameters,
 )
+from tformer.models.layered_parts import cast, widened
 from tformer.parameters import tree_map
 from tformer.reference import feeds, hyper_connections, mixers
 
@@ -43,7 +44,11 @@ def through_streams(
     caches: Iterable[LayerCache],
     offset: int = 0,
 ) -> tuple[Any, list[LayerCache]]:
-    """Return the hidden states after all layers for the embeddings x, and the new caches."""
+    """Return the hidden states after all layers for the embeddings x, and the new caches.
+
+    Half precision is computed in float32, and the hidden states are rounded once.
+    """
+    dtype, (x, p) = x.dtype, widened((x, p))
     x, found = library.hyper_connections.copied(x, _n_streams(p)), list[LayerCache]()
     for one, choices, cache in zip(p.layers, c.layers, caches, strict=True):
         weights, read = _read(x, one.mixer_streams, c, library)
@@ -54,7 +59,7 @@ def through_streams(
         chosen = library.feeds.experts_of(tokens, one)
         y = library.feeds.feed_answer(read, one, choices, chosen)
         x = library.hyper_connections.write_streams(x, y, weights)
-    return _read(x, p.streams, c, library)[1], found
+    return cast(_read(x, p.streams, c, library)[1], dtype), found
 
 
 def through_streams_vjp(
