@@ -53,3 +53,31 @@ def test_a_mask_hides_and_a_hook_is_in_each_block(small: PretrainedModel) -> Non
     assert sorted(hooks) == [f"blocks.{i}.{part}" for i in (0, 1) for part in "kv"]
     whole, halved = passages.read(small, TEXT), passages.read(small, TEXT, hooks)
     np.testing.assert_allclose(halved["blocks.0.k"], whole["blocks.0.k"] / 2)
+
+
+def test_weights_are_those_of_a_whole_run(small: PretrainedModel) -> None:
+    run, got = passages.read(small, TEXT), passages.weights(small, TEXT)
+    assert got.shape == (2, 2, 5, 5)
+    for i, weights in enumerate(got):
+        np.testing.assert_array_equal(weights, run[f"blocks.{i}.weights"])
+
+
+@pytest.mark.parametrize(
+    "parts", [["0.weights"], ["1.k"], ["1.feed_forward", "1.k"], ["0.v", "1.q"], []]
+)
+def test_a_run_goes_on_from_the_first_block_that_is_changed(
+    parts: list[str], small: PretrainedModel
+) -> None:
+    hooks: dict[str, Callable[[Any], Any]] = {f"blocks.{part}": lambda x: x / 2 for part in parts}
+    want = passages.read(small, TEXT, hooks)
+    got = passages.again(small, TEXT, passages.read(small, TEXT), hooks)
+    assert list(got) == list(want)
+    for name, x in want.items():
+        np.testing.assert_array_equal(got[name], x, err_msg=name)
+
+
+def test_blocks_before_a_change_are_not_computed_again(small: PretrainedModel) -> None:
+    run = passages.read(small, TEXT)
+    run["blocks.0.after"] = 0 * run["blocks.0.after"]
+    got = passages.again(small, TEXT, run, {"blocks.1.k": lambda k: k})
+    assert not got["blocks.1.attention"].any()

@@ -58,9 +58,9 @@ def for_kernel(
     """Return q, k, v and one mask as the kernel takes them, and what restores its output."""
     kernel, lacking = kernel_of(q), 4 - q.ndim
     if bias is None and lacking >= 0:
-        given = tuple(x.view((1,) * lacking + x.shape) if lacking else x for x in (q, k, v))
-        if _takes(kernel, *given, mask):
-            return *given, mask, lambda y: y.view(y.shape[lacking:]) if lacking else y
+        q4, k4, v4 = (x.view((1,) * lacking + x.shape) if lacking else x for x in (q, k, v))
+        if _takes(kernel, q4, k4, v4, mask):
+            return q4, k4, v4, mask, lambda y: y.view(y.shape[lacking:]) if lacking else y
     leading = _leading_axes(q, k, v, mask, bias)
     shape, dtype = (*leading, q.shape[-2], v.shape[-1]), q.dtype
     if k.shape[-2] == 0:

@@ -86,13 +86,16 @@ def measured(
         alone: after each block the norm of the first token's vector, and the median of the others'.
     """
     changes = {WHOLE: {}, **_hooks()}
+    runs = [(text, passages.read(model, text)) for text in passages.tokens(model, kinds)]
     found: dict[str, dict[str, list[Any]]] = {}
     layers = range(len(model.parameters.blocks))
     for name, hooks in changes.items():
         row: dict[str, list[Any]] = {key: [] for key in ("loss", "late", "0", "1", str(OTHER))}
-        for text in passages.tokens(model, kinds):
-            mask = hidden(len(text)) if name == HIDDEN else None
-            run = passages.read(model, text, hooks, mask)
+        for text, whole in runs:
+            if name == HIDDEN:
+                run = passages.read(model, text, mask=hidden(len(text)))
+            else:
+                run = passages.again(model, text, whole, hooks)
             loss = passages.losses(run["logits"], text)
             row["loss"].append(short(loss.mean()))
             row["late"].append(short(loss[LATE - 1 :].mean()))

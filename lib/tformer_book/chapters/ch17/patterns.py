@@ -55,12 +55,6 @@ def name(kind: str, places: str) -> str:
     return f"{kind}, {places}"
 
 
-def patterns(model: PretrainedModel, text: np.ndarray) -> np.ndarray:
-    """The weights of all blocks: (L, H, T, T)."""
-    run = passages.read(model, text)
-    return np.array([run[f"blocks.{i}.weights"] for i in range(len(model.parameters.blocks))])
-
-
 def measured(
     model: PretrainedModel,
     kinds: Iterable[str] = READ,
@@ -82,24 +76,24 @@ def measured(
         By `WHOLE`, and by `name` for each of `KINDS` in each of `PLACES`.
     """
     texts = dict(zip(passages.PASSAGES, passages.tokens(model), strict=True))
-    seen = {kind: patterns(model, texts[kind]) for kind in others}
+    seen = {kind: passages.weights(model, texts[kind]) for kind in others}
     total = sum(seen.values())
     n_others = len(seen) - 1
-    found: dict[str, list[float]] = {WHOLE: []}
-
-    def add(key: str, text: np.ndarray, hooks: dict[str, Hook]) -> None:
-        loss = passages.losses(passages.read(model, text, hooks)["logits"], text).mean()
-        found.setdefault(key, []).append(short(loss))
-
+    found: dict[str, list[float]] = {}
     for kind in kinds:
         text = texts[kind]
-        add(WHOLE, text, {})
         mean = (total - seen[kind]) / n_others
         flat = np.broadcast_to(even(len(text)), mean.shape)
+        changes: dict[str, dict[str, Hook]] = {WHOLE: {}}
         for one, tables in zip(KINDS, (mean, flat), strict=True):
             for places, blocks in PLACES.items():
                 hooks = {f"blocks.{i}.weights": _put(tables[i]) for i in blocks}
-                add(name(one, places), text, hooks)
+                changes[name(one, places)] = hooks
+        run = passages.read(model, text)
+        for key, hooks in changes.items():
+            logits = passages.again(model, text, run, hooks)["logits"]
+            loss = passages.losses(logits, text).mean()
+            found.setdefault(key, []).append(short(loss))
     return found
 
 

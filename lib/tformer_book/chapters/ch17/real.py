@@ -22,6 +22,7 @@ from tformer.parameters import ModelParameters
 from tformer.tokens import BPE
 from tformer_book import storyteller
 from tformer_book.chapters.ch17 import real_looks
+from tformer_book.experiments import passages
 from tformer_book.experiments.storing import short
 from tformer_book.storyteller.tales import parted, text_of
 from tformer_book.world import corpus
@@ -131,12 +132,6 @@ def plain(tokenizer: BPE, length: int) -> np.ndarray:
     return np.array(tokenizer.encode(" ".join(corpus.sentences()))[:length])
 
 
-def losses(model: PretrainedModel, tokens: np.ndarray, changes: Mapping[str, Hook]) -> np.ndarray:
-    """The loss at each token but the first, with these changes."""
-    logits = run_with_hooks(tokens, model.parameters, model.configuration, changes)["logits"]
-    return reference.cross_entropy(logits[..., :-1, :], tokens[..., 1:])
-
-
 def found(model: PretrainedModel) -> dict[str, list[tuple[Head, float]]]:
     """The heads by their scores on seed 0, largest first.
 
@@ -146,8 +141,7 @@ def found(model: PretrainedModel) -> dict[str, list[tuple[Head, float]]]:
         "induction" and "previous": the first ten, each with its score.
     """
     tokens = repeated(model.tokenizer, 0)
-    seen = run_with_hooks(tokens, model.parameters, model.configuration)
-    weights = np.array([seen[f"blocks.{i}.weights"] for i in range(len(model.parameters.blocks))])
+    weights = passages.weights(model, tokens)
     scores = {
         "induction": reference.induction_scores(weights, PERIOD),
         "previous": reference.previous_token_scores(weights),
@@ -196,16 +190,20 @@ def induced(
     texts = np.array([repeated(model.tokenizer, seed) for seed in seeds])
     prose = plain(model.tokenizer, PLAIN)
 
-    told = run_with_hooks(prose, model.parameters, model.configuration)
+    told = passages.read(model, prose)
+    runs = [passages.read(model, text) for text in texts]
+
+    def losses(text: np.ndarray, run: dict[str, Any], changes: Mapping[str, Hook]) -> np.ndarray:
+        return passages.losses(passages.again(model, text, run, changes)["logits"], text)
 
     def with_cut(heads: list[Head], means: bool = False) -> dict[str, Any]:
         changes = averaged(heads, told) if means else cut(heads)
-        loss = np.array([losses(model, text, changes) for text in texts])
+        loss = np.array([losses(*each, changes) for each in zip(texts, runs, strict=True)])
         return {
             "heads": heads,
             "repeat": short(loss[:, PERIOD:].mean(axis=1), 4),
             "first": short(loss[:, : PERIOD - 1].mean(axis=1), 4),
-            "plain": short(losses(model, prose, changes).mean(), 4),
+            "plain": short(losses(prose, told, changes).mean(), 4),
         }
 
     drawn = others(chosen, len(model.parameters.blocks[0].heads.w_q), draws)
@@ -229,20 +227,20 @@ def sinks(model: PretrainedModel) -> dict[str, list[list[float]]]:
         front, on that word, and on the token that was the first before. "evenly": the weight that
         each would have if all words shared theirs evenly, by text.
     """
-    tokenizer, parameters, configuration = model
 
-    def on(text: str, place: int) -> list[float]:
-        tokens = np.array(tokenizer.encode(text))
-        seen = run_with_hooks(tokens, parameters, configuration)
-        tables = [seen[f"blocks.{i}.weights"] for i in range(len(parameters.blocks))]
-        return [float(table[:, place + 1 :, place].mean()) for table in tables]
+    def tables(texts: Iterable[str]) -> list[np.ndarray]:
+        return [passages.weights(model, np.array(model.tokenizer.encode(text))) for text in texts]
 
-    front = [f"{IN_FRONT} {text[0].lower()}{text[1:]}" for text in TEXTS]
-    lengths = [len(tokenizer.encode(text)) for text in TEXTS]
+    def on(place: int, texts: list[np.ndarray]) -> list[list[float]]:
+        return [[float(one[:, place + 1 :, place].mean()) for one in text] for text in texts]
+
+    alone = tables(TEXTS)
+    front = tables(f"{IN_FRONT} {text[0].lower()}{text[1:]}" for text in TEXTS)
+    lengths = [each.shape[-1] for each in alone]
     return {
-        "first": short([on(text, 0) for text in TEXTS], 3),
-        "in front": short([on(text, 0) for text in front], 3),
-        "no longer first": short([on(text, 1) for text in front], 3),
+        "first": short(on(0, alone), 3),
+        "in front": short(on(0, front), 3),
+        "no longer first": short(on(1, front), 3),
         "evenly": short([[np.mean(1 / np.arange(2, n + 1))] for n in lengths], 3),
     }
 

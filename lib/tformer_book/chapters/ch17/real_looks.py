@@ -14,6 +14,7 @@ import numpy as np
 
 from tformer.models.hooks import Hook, patch, run_with_hooks
 from tformer.models.pretrained import PretrainedModel
+from tformer_book.experiments import passages
 
 __all__ = [
     "ANECDOTE",
@@ -141,7 +142,8 @@ def looked(model: PretrainedModel, pair: Pair, ending: str = "statement") -> dic
     cuts: dict[str, Mapping[str, Hook]] = {"whole": {}}
     cuts |= {name: _unseen(at) for name, at in places.items()}
     cuts["nouns, scaled"] = _unseen(places["nouns"], scaled=True)
-    return {name: _read(model, pair, tokens, changes) for name, changes in cuts.items()}
+    run = run_with_hooks(tokens, model.parameters, model.configuration)
+    return {name: _read(model, pair, tokens, run, changes) for name, changes in cuts.items()}
 
 
 def weights(model: PretrainedModel, ending: str = "statement") -> list[float]:
@@ -242,14 +244,14 @@ def patched(
     first, second = tokens_of(model, pair)
     places = _places(model, first, second)
     given = (model.parameters, model.configuration)
-    there = run_with_hooks(second, *given)
-    before = odds(model, pair, run_with_hooks(first, *given)["logits"])[0]
+    here, there = run_with_hooks(first, *given), run_with_hooks(second, *given)
+    before = odds(model, pair, here["logits"])[0]
     shift = odds(model, pair, there["logits"])[0] - before
     shares: dict[str, list[float]] = {name: [] for name in PLACES}
     for i in layers or range(len(model.parameters.blocks)):
         for name in PLACES:
             change = patch(there, f"blocks.{i}.after", np.s_[..., places[name], :])
-            after = odds(model, pair, run_with_hooks(first, *given, change)["logits"])[0]
+            after = odds(model, pair, passages.again(model, first, here, change)["logits"])[0]
             shares[name].append(round(float((after - before) / shift), 3) + 0.0)
     return shares
 
@@ -262,9 +264,13 @@ def _places(model: PretrainedModel, first: np.ndarray, second: np.ndarray) -> di
 
 
 def _read(
-    model: PretrainedModel, pair: Pair, tokens: np.ndarray, changes: Mapping[str, Hook]
+    model: PretrainedModel,
+    pair: Pair,
+    tokens: np.ndarray,
+    run: Mapping[str, Any],
+    changes: Mapping[str, Hook],
 ) -> list[float]:
-    logits = run_with_hooks(tokens, model.parameters, model.configuration, changes)["logits"]
+    logits = passages.again(model, tokens, run, changes)["logits"]
     shift, p = odds(model, pair, logits)
     return [round(float(x), 3) for x in shift] + [round(float(x), 4) for x in p]
 
