@@ -77,7 +77,7 @@ def _to_centre() -> Iterator[Case]:
             The variance is divided by n − 1, as `var` and `std` do; a norm divides by n.
         = gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0).sqrt() + eps) + bias
             eps is added to the root; it belongs under it.
-    """,
+    """,  # noqa: E501
     otherwise="rms_norm of each row less its mean, plus the bias.",
 )
 def _layer_norm(my: ModuleType, x: Any, gain: Any, bias: Any, eps: float) -> Any:
