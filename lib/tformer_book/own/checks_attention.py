@@ -43,7 +43,9 @@ def _scores() -> Iterator[Case]:
             You took off the largest score of the whole table. A row far below it is left with
             zeros: take off the largest score of each row, along the axis.
         x.amax(axis, keepdim=True) → x.amax(axis) ;; terms.sum(axis, keepdim=True) → terms.sum(axis)
-            The axis is gone after amax and sum, so nothing stands beside its own row: keepdim=True keeps it, with length 1.
+            The axis is gone after amax and after sum, so nothing stands beside its own row: keepdim=True keeps it, with length 1.
+        x.amax(axis, keepdim=True) → x.amax(axis)
+            The axis is gone after amax, so a row loses the largest score of another: keepdim=True keeps it, with length 1.
         terms.sum(axis, keepdim=True) → terms.sum(axis)
             The axis is gone after the sum, so nothing stands beside its own row: keepdim=True keeps it, with length 1.
         terms.sum(axis, keepdim=True) → terms.sum()
@@ -304,6 +306,8 @@ def _positions() -> Iterator[Case]:
             You pair coordinate i with i + d/2, as some files do; here 2i and 2i + 1 are a pair.
         [a * cos - b * sin, a * sin + b * cos] → [a * cos + b * sin, b * cos - a * sin]
             The pairs turn the other way round.
+        [a * cos - b * sin, a * sin + b * cos] → [a * sin + b * cos, a * cos - b * sin]
+            The two members of each pair are exchanged: first a · cos − b · sin, then a · sin + b · cos.
         [a * cos - b * sin, a * sin + b * cos] → [a * sin - b * cos, a * cos + b * sin]
             Sine and cosine are exchanged: at position 0 the sine is 0 and nothing turns.
         return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2) → y = x.clone(); a, b = y[..., 0::2], y[..., 1::2]; y[..., 0::2] = a * cos - b * sin; y[..., 1::2] = a * sin + b * cos; return y

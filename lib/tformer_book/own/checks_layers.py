@@ -67,6 +67,8 @@ def _to_centre() -> Iterator[Case]:
     slips="""
         x - x.mean(-1, keepdim=True) → x
             The mean is not taken off.
+        x.mean(-1, keepdim=True) → x.mean(-1)
+            The axis is gone after the mean, so no row meets its own: keepdim=True keeps it, with length 1.
         gain, eps) + bias → gain, eps)
             The bias has no effect.
         x - x.mean(-1, keepdim=True) → x - x.mean()

@@ -67,6 +67,8 @@ def _projected() -> Iterator[Case]:
             attend has no effect: hand it on to grouped_attention.
         rope(k, positions, c.base) → k ;; mask = → positions = torch.arange(k.shape[-2]); k = rope(k, positions, c.base) if c.base else k; mask =
             The keys of the cache are turned once more; they are turned already. Turn the new ones alone.
+        rope(k, positions, c.base) → k ;; mask = → kept = k, v; positions = torch.arange(k.shape[-2]); k = rope(k, positions, c.base) if c.base else k; mask = ;; attend)), (k, v) → attend)), kept
+            The keys are kept as they were before RoPE; keep the turned ones, and turn the new ones alone.
         q = split_heads(q, c.n_heads) → start = cache[0].shape[-2] if cache else 0; positions = torch.arange(start, start + q.shape[-2]); q, k = (rope(x, positions, c.base) if c.base else x for x in (q, k)); q = split_heads(q, c.n_heads) ;; if c.base: → if False:
             RoPE comes before the split into heads; each head is turned by itself, after it.
         split_heads(k, c.n_groups), split_heads(v, c.n_groups) → split_heads(k, c.n_heads), split_heads(v, c.n_heads)
@@ -238,6 +240,8 @@ def _transformer(
             The norm behind the last layer is missing.
         gelu(affine → torch.relu(affine
             The hidden units are GELU's, not ReLU's.
+        gelu(affine → torch.nn.functional.gelu(affine
+            That is the exact GELU, with the normal distribution; GPT-2 takes the tanh form, your gelu.
         layer_norm(x, *pair("ln_2"), c.eps) → layer_norm(x, *pair("ln_1"), c.eps)
             Both norms of a layer are `ln_1`; the second has gain and bias of its own.
         layer_norm(x, *pair("ln_1"), c.eps) → x
@@ -252,7 +256,8 @@ def _transformer(
             GPT-2's matrices are (inputs, outputs), so x @ w; linear(x, w) wants (outputs, inputs).
         {STACK_SLIPS.strip()}
     """,  # noqa: E501
-    otherwise="Tokens and positions, all blocks, the last norm, the embedding as unembedding.",
+    otherwise="Tokens and positions, all blocks with a bias at each matrix, the last norm, the "
+    "embedding as unembedding.",
     hints=(
         "It is transformer again, with other names: where do positions come in, and which layers "
         "have a bias now?",
