@@ -93,6 +93,7 @@ EDITED = {  # part, old and new text, what is said
         "put the new ones into a new list",
     ),
     "an eps of one": ("gpt2", '*pair("ln_1"), c.eps', '*pair("ln_1")', "Every norm takes c.eps."),
+    "the old cache": ("block", "y, cache = self", "y, _ = self", "and return the new one."),
     "an eps in block": (
         "block",
         'w("input_layernorm"), c.eps',

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import torch
 
 from tformer_book.exercises.answer import Wrong
 from tformer_book.exercises.answer import arrays as arrays_in
@@ -100,12 +101,15 @@ def _self_attention(
 
 
 def _streams() -> Iterator[Case]:
-    yield case(x=arrays(1, (1, 8))[0], eps=1e-5, seed=1, double=False)
-    yield case(x=arrays(2, (5, 8))[0], eps=1e-5, seed=2, double=False)
+    yield case(x=arrays(1, (1, 8))[0], eps=1e-5, seed=1, cached=0, double=False)
+    yield case(x=arrays(2, (5, 8))[0], eps=1e-5, seed=2, cached=0, double=False)
     for seed in (3, 4):
         x = arrays(seed, (2, 4, 8))[0]
-        yield case(x=x, eps=0.1, seed=seed, double=False, why="Both norms take c.eps.")
-        yield case(x=x, eps=1e-5, seed=seed, double=True, why=ATTEND)
+        why = "Both norms take c.eps."
+        yield case(x=x, eps=0.1, seed=seed, cached=0, double=False, why=why)
+        yield case(x=x, eps=1e-5, seed=seed, cached=0, double=True, why=ATTEND)
+        why = "A first call has read some of the rows, and its cache is handed over."
+        yield case(x=x, eps=1e-5, seed=seed, cached=seed - 1, double=False, why=why)
 
 
 @checked(
@@ -129,6 +133,8 @@ def _streams() -> Iterator[Case]:
             The output matrix o_proj is missing.
         c, cache, attend) → c, cache)
             attend has no effect: hand it on to self_attention.
+        c, cache, attend) → c, None, attend)
+            The cache has no effect: hand it on to self_attention, and return the new one.
         h = rms_norm(x, w("input_layernorm"), c.eps) → h = x = $
             The norm's output replaces x, so it is added to instead of x. Call the normed copy h.
         h = rms_norm(x, w("post_attention_layernorm"), c.eps) → h = x = $
@@ -149,15 +155,20 @@ def _streams() -> Iterator[Case]:
         "that self_attention returned.",
     ),
 )
-def _block(my: ModuleType, x: Any, eps: float, seed: int, double: bool) -> Any:
+def _block(my: ModuleType, x: Any, eps: float, seed: int, cached: int, double: bool) -> Any:
     c = small(my, eps=eps)
-    p = parameters(my, c, seed)
-    found = my.block(
-        x, lambda name: p[f"model.layers.0.{name}.weight"], c, None, _doubled(my, double)
-    )
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise Wrong("block returns two things: the residual stream, and the cache.")
-    return found[0]
+    p, cache = parameters(my, c, seed), None
+
+    def w(name: str) -> torch.Tensor:
+        return p[f"model.layers.0.{name}.weight"]
+
+    for rows, attend in ((x[..., :cached, :], None), (x[..., cached:, :], _doubled(my, double))):
+        if rows.shape[-2]:
+            found = my.block(rows, w, c, cache, attend)
+            if not isinstance(found, tuple) or len(found) != 2:
+                raise Wrong("block returns two things: the residual stream, and the cache.")
+            y, cache = found
+    return y
 
 
 def _texts() -> Iterator[Case]:
