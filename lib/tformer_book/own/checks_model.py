@@ -83,8 +83,8 @@ def _projected() -> Iterator[Case]:
         "position S, if S keys are in the cache. Only new keys are turned; those of the cache are "
         "turned already.",
         "After the cache is put in front with torch.cat(…, -2), T queries ask S keys, and "
-        "causal_mask(T, S) fits if c.causal. Return the merged heads and the pair of all keys and "
-        "values.",
+        "causal_mask(T, S) fits if c.causal. Hand attend on to grouped_attention. "
+        "Return the merged heads and the pair of all keys and values.",
     ),
 )
 def _self_attention(
@@ -151,8 +151,8 @@ def _streams() -> Iterator[Case]:
         "First sublayer: linear with q_proj, k_proj and v_proj, then self_attention, then linear "
         "with o_proj. Second: swiglu with gate_proj, up_proj and down_proj.",
         "linear takes matrices as (outputs, inputs), swiglu takes them as (inputs, outputs): hand "
-        "over w(…).mT there. The second norm reads x after the first sum. Return x and the cache "
-        "that self_attention returned.",
+        "over w(…).mT there. Hand cache and attend on to self_attention. The second norm reads x "
+        "after the first sum. Return x and the cache that self_attention returned.",
     ),
 )
 def _block(my: ModuleType, x: Any, eps: float, seed: int, cached: int, double: bool) -> Any:
@@ -225,7 +225,7 @@ STACK_SLIPS = f"""
         "before has returned.",
         "block asks for a function w: for layer i, w(name) is "
         "p[f'model.layers.{i}.{name}.weight']. It also gets the cache of its layer, or None if "
-        "there are no caches.",
+        "there are no caches, and attend.",
         "Keep the cache that each block returns in a list. After the last block come "
         "rms_norm with model.norm.weight and c.eps, and linear with lm_head.weight if p has it, "
         "else with the embedding.",
@@ -274,9 +274,9 @@ def _transformer(
         "have a bias now?",
         "The first vectors are wte[tokens] plus rows of wpe, from the number of keys in the cache "
         "on. A small function affine(x, name) for x @ weight + bias saves many lines.",
-        "affine(…, 'attn.c_attn').chunk(3, -1) gives q, k and v for self_attention. After it comes "
-        "'attn.c_proj', then ln_2, 'mlp.c_fc', gelu and 'mlp.c_proj'; both results are added to x. "
-        "At the end ln_f and linear with wte.",
+        "affine(…, 'attn.c_attn').chunk(3, -1) gives q, k and v for self_attention, which gets "
+        "attend too. After it comes 'attn.c_proj', then ln_2, 'mlp.c_fc', gelu and 'mlp.c_proj'; "
+        "both results are added to x. At the end ln_f and linear with wte.",
     ),
 )
 def _gpt2(my: ModuleType, tokens: Any, tied: bool, cached: int, eps: float, double: bool) -> Any:
