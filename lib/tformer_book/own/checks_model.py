@@ -136,11 +136,11 @@ def _streams() -> Iterator[Case]:
         c, cache, attend) → c, None, attend)
             The cache has no effect: hand it on to self_attention, and return the new one.
         h = rms_norm(x, w("input_layernorm"), c.eps) → h = x = $
-            The norm's output replaces x, so it is added to instead of x. Call the normed copy h.
+            The first norm's output replaces x, and what was in x is lost. Call the normed copy h.
         h = rms_norm(x, w("post_attention_layernorm"), c.eps) → h = x = $
-            The second norm's output replaces x, and the sum of before is lost.
+            The second norm's output replaces x, and what was in x is lost. Call the normed copy h.
         h = rms_norm(x, w("input_layernorm"), c.eps) → h = x = $ ;; h = rms_norm(x, w("post_attention_layernorm"), c.eps) → h = x = $
-            The output of each norm replaces x, so nothing runs past the norms. Call the copy h.
+            The output of both norms replaces x, and what was in x is lost. Call the normed copy h.
         w("input_layernorm"), c.eps) → w("input_layernorm")) ;; w("post_attention_layernorm"), c.eps) → w("post_attention_layernorm"))
             c.eps has no effect: hand it to both norms.
     """,  # noqa: E501
