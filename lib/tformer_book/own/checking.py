@@ -161,6 +161,7 @@ def checks() -> dict[str, Exercise]:
         checks_generation,
         checks_layers,
         checks_model,
+        checks_parameters,
         checks_training,
     )
 

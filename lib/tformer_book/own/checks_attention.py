@@ -7,7 +7,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import torch
 
+from tformer_book.exercises import describe
 from tformer_book.exercises.answer import Wrong
 from tformer_book.exercises.table import Case, case
 from tformer_book.own.checking import checked
@@ -40,6 +42,12 @@ def _scores() -> Iterator[Case]:
         x.amax(axis, keepdim=True) → x.max()
             You took off the largest score of the whole table. A row far below it is left with
             zeros: take off the largest score of each row, along the axis.
+        x.amax(axis, keepdim=True) → x.amax(axis) ;; terms.sum(axis, keepdim=True) → terms.sum(axis)
+            The axis is gone after amax and after sum, so nothing stands beside its own row: keepdim=True keeps it, with length 1.
+        x.amax(axis, keepdim=True) → x.amax(axis)
+            The axis is gone after amax, so a row loses the largest score of another: keepdim=True keeps it, with length 1.
+        terms.sum(axis, keepdim=True) → terms.sum(axis)
+            The axis is gone after the sum, so nothing stands beside its own row: keepdim=True keeps it, with length 1.
         terms.sum(axis, keepdim=True) → terms.sum()
             Everything was added up; each row of the axis has a sum of its own.
         x.amax(axis, keepdim=True) → x.amax(-1, keepdim=True) ;; terms.sum(axis, → terms.sum(-1,
@@ -50,7 +58,7 @@ def _scores() -> Iterator[Case]:
             The exponentials are not divided by their sum.
         terms / terms.sum(axis, keepdim=True) → torch.log(terms / terms.sum(axis, keepdim=True))
             That is log softmax: the weights themselves are asked for.
-    """,
+    """,  # noqa: E501  (an edit and its sentence stand on a line each)
     otherwise="Exponentials, divided by their sum along the axis.",
 )
 def _softmax(my: ModuleType, x: Any, axis: int) -> Any:
@@ -99,7 +107,11 @@ def _queries_and_keys() -> Iterator[Case]:
             The mask comes after the softmax, so the weights of a query no longer add up to 1.
         softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf)) → softmax(scores if mask is None else scores.masked_fill(~mask, -math.inf), -2)
             The weights add up to 1 over the queries. They have to do so over the keys.
-    """,  # noqa: E501  (an edit and its sentence stand on a line each)
+        k.mT → k.T
+            k.T turns all axes round; k.mT exchanges the last two alone, in stacks as well.
+        mask is None → not mask
+            `if mask` asks a whole table for one True or False: write `if mask is not None`.
+    """,  # noqa: E501
     otherwise="softmax(q kᵀ / √d), with −∞ where the mask is False.",
 )
 def _attention_weights(my: ModuleType, q: Any, k: Any, mask: Any) -> Any:
@@ -159,11 +171,22 @@ def _lengths() -> Iterator[Case]:
             Each position sees one that comes later.
         torch.ones(T, S, dtype=torch.bool).tril(S - T) → torch.ones(S, T, dtype=torch.bool).tril(S - T)
             The mask lies on its side: a row for each of the T queries, a column for each key.
+        torch.ones(T, S, dtype=torch.bool) → torch.ones(T, S)
+            Use dtype=torch.bool, or a comparison.
     """,  # noqa: E501
     otherwise="Row t is True for the keys up to position S − T + t.",
 )
 def _causal_mask(my: ModuleType, T: int, S: int) -> Any:
-    return my.causal_mask(T, S)
+    mask = my.causal_mask(T, S)
+    tensor = isinstance(mask, torch.Tensor)
+    if not tensor or mask.dtype is not torch.bool:
+        kind = "floats" if tensor and mask.is_floating_point() else "whole numbers"
+        yours = f"a tensor of {kind}" if tensor else describe.kind(mask)
+        raise Wrong(
+            f"causal_mask returns a tensor of True and False, and yours is {yours}: the next part "
+            "asks for ~mask. Use dtype=torch.bool, or a comparison."
+        )
+    return mask
 
 
 # ---- 6 ------------------------------------------------------------------------------------
@@ -245,7 +268,7 @@ def _grouped() -> Iterator[Case]:
     otherwise="The heads of group g attend with the keys and values of group g.",
 )
 def _grouped_attention(my: ModuleType, q: Any, k: Any, v: Any, mask: Any, double: bool) -> Any:
-    def twice(q: Any, k: Any, v: Any, mask: Any) -> Any:
+    def twice(q: Any, k: Any, v: Any, mask: Any = None) -> Any:
         if k.shape[-3] != 1 or v.shape[-3] != 1 or q.shape[:-3] != k.shape[:-3]:
             raise Wrong(
                 "attend gets queries of shape (…, groups, heads of a group, T, d), and keys and "
@@ -261,8 +284,8 @@ def _grouped_attention(my: ModuleType, q: Any, k: Any, v: Any, mask: Any, double
 
 
 def _positions() -> Iterator[Case]:
-    right_angle = np.array([[1.0, 0], [0, 1]])
-    yield case(x=right_angle, positions=np.array([0, 0]), base=100.0, want=right_angle)
+    still = np.array([[2.0, 0], [0, 3]])
+    yield case(x=still, positions=np.array([0, 0]), base=100.0, want=still)
     one = np.array([1])
     turned = [[np.cos(1), np.sin(1), -np.sin(0.1), np.cos(0.1)]]
     yield case(x=[[1.0, 0, 0, 1]], positions=one, base=100.0, want=turned)
@@ -283,6 +306,14 @@ def _positions() -> Iterator[Case]:
             You pair coordinate i with i + d/2, as some files do; here 2i and 2i + 1 are a pair.
         [a * cos - b * sin, a * sin + b * cos] → [a * cos + b * sin, b * cos - a * sin]
             The pairs turn the other way round.
+        [a * cos - b * sin, a * sin + b * cos] → [a * sin + b * cos, a * cos - b * sin]
+            The two members of each pair are exchanged: first a · cos − b · sin, then a · sin + b · cos.
+        [a * cos - b * sin, a * sin + b * cos] → [a * sin - b * cos, a * cos + b * sin]
+            Sine and cosine are exchanged: at position 0 the sine is 0 and nothing turns.
+        return torch.stack([a * cos - b * sin, a * sin + b * cos], -1).flatten(-2) → y = x.clone(); a, b = y[..., 0::2], y[..., 1::2]; y[..., 0::2] = a * cos - b * sin; y[..., 1::2] = a * sin + b * cos; return y
+            The second line finds the first member of each pair turned already: x[..., 0::2] is a view, and writing into x changes it.
+        return → x[..., 0::2], x[..., 1::2] = a * cos - b * sin, a * sin + b * cos; return x;
+            rope overwrites the x it was given, and its caller still needs it: put the pairs into a new tensor.
         positions[:, None] → torch.arange(x.shape[-2], dtype=x.dtype)[:, None]
             The positions have no effect: counting always begins at 0.
         torch.arange(0, d, 2, dtype=x.dtype) / d → torch.arange(d // 2, dtype=x.dtype) / d
@@ -295,4 +326,11 @@ def _positions() -> Iterator[Case]:
     otherwise="Pair i at position t is turned by t · base^(−2i/d).",
 )
 def _rope(my: ModuleType, x: Any, positions: Any, base: float) -> Any:
-    return my.rope(x, positions, base)
+    before = x.clone()
+    turned = my.rope(x, positions, base)
+    if (x != before).any():
+        raise Wrong(
+            "rope overwrites the x it was given, and its caller still needs it: put the pairs into "
+            "a new tensor."
+        )
+    return turned

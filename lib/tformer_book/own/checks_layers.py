@@ -43,7 +43,9 @@ def _to_norm() -> Iterator[Case]:
             The root is missing.
         + eps → + 1e-5
             The argument eps has no effect.
-    """,
+        .mean(-1, keepdim=True) → .mean(-1)
+            The axis is gone after the mean, so no row meets its own: keepdim=True keeps it, with length 1.
+    """,  # noqa: E501  (an edit and its sentence stand on a line each)
     otherwise="gain · x / √(mean of x² + eps), for each row.",
 )
 def _rms_norm(my: ModuleType, x: Any, gain: Any, eps: float) -> Any:
@@ -65,6 +67,8 @@ def _to_centre() -> Iterator[Case]:
     slips="""
         x - x.mean(-1, keepdim=True) → x
             The mean is not taken off.
+        x.mean(-1, keepdim=True) → x.mean(-1)
+            The axis is gone after the mean, so no row meets its own: keepdim=True keeps it, with length 1.
         gain, eps) + bias → gain, eps)
             The bias has no effect.
         x - x.mean(-1, keepdim=True) → x - x.mean()
@@ -73,7 +77,9 @@ def _to_centre() -> Iterator[Case]:
             The argument eps has no effect.
         = gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() + bias
             The variance is divided by n − 1, as `var` and `std` do; a norm divides by n.
-    """,
+        = gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0).sqrt() + eps) + bias
+            eps is added to the root; it belongs under it.
+    """,  # noqa: E501
     otherwise="rms_norm of each row less its mean, plus the bias.",
 )
 def _layer_norm(my: ModuleType, x: Any, gain: Any, bias: Any, eps: float) -> Any:
@@ -105,6 +111,8 @@ def _units() -> Iterator[Case]:
             W_gate and W_in are exchanged.
         gate * torch.sigmoid(gate) → torch.relu(gate)
             The gate is ReLU; silu is x · sigmoid(x).
+        return → return x +
+            x is added to the output: it is the block that adds, and the output stands alone here.
     """,
     otherwise="(silu(x W_gate) · x W_in) W_out.",
 )
@@ -131,6 +139,8 @@ def _numbers() -> Iterator[Case]:
             That is ReLU.
         math.sqrt(2 / math.pi) → math.sqrt(1 / math.pi)
             The factor in the tanh is √(2/π).
+        torch.tanh → math.tanh
+            math.tanh takes one number; torch.tanh takes a tensor.
     """,
     otherwise="x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).",
 )
