@@ -4,8 +4,10 @@ import ast
 
 import pytest
 
+from tformer_book.own import try_out
 from tformer_book.own.checking import judge
 from tformer_book.own.parts import BEGIN, BOOK, of_the_book
+from tformer_book.own.tryouts import TRYOUTS
 
 HEAD = BEGIN.read_text(encoding="utf-8").partition("\n\n\n# 2.")[0]
 
@@ -161,3 +163,28 @@ def test_a_part_that_is_written_in_another_way_is_told_its_mistake(case, write):
     correct, said = judge(write(text), text.partition("def ")[2].partition("(")[0])
     assert not correct
     assert words in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def causal_mask(T, S):\n    return torch.ones(T, S)",
+        "def softmax(x, axis=-1):\n    x.exp()",
+    ],
+)
+def test_a_run_that_stops_in_a_lent_part_names_the_part_to_mend(text, write, capsys):
+    name = text.partition("def ")[2].partition("(")[0]
+    try_out(11, write(f"{edited('rms_norm', 'gain * x', 'x * gain')}\n\n\n{text}"))
+    said = capsys.readouterr().out
+    assert "The run stopped with TypeError: " in said
+    assert said.endswith(f"where a lent part uses yours: mend {name} first.\n")
+
+
+def test_a_run_that_stops_for_no_part_of_the_reader_raises(write, monkeypatch):
+    def broken(my):
+        raise ZeroDivisionError
+        yield
+
+    monkeypatch.setitem(TRYOUTS, 11, (broken, False))
+    with pytest.raises(ZeroDivisionError):
+        try_out(11, write(edited("softmax", "x, axis=-1", "x, axis=-1")))
