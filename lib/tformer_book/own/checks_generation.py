@@ -42,6 +42,8 @@ def _choices() -> Iterator[Case]:
     slips="""
         logits / temperature → logits
             The temperature has no effect.
+        if temperature == 0: → if False:
+            At temperature 0 take the likeliest token; do not divide by 0.
         logits / temperature → logits * temperature
             The logits are multiplied by the temperature; divide them.
         (p.cumsum(-1) - p < top_p) → (p.cumsum(-1) < top_p)
