@@ -31,7 +31,8 @@ def _choices() -> Iterator[Case]:
     yield case(logits=logits, temperature=1.0, top_p=0.4, want=[0.0, 1, 0])
     yield case(logits=np.log([0.1, 0.2, 0.7]), temperature=0.5, top_p=1.0)
     yield case(logits=np.log([0.6, 0.4]), temperature=5.0, top_p=1.0)
-    yield case(logits=logits, temperature=0.5, top_p=0.6, want=[0.0, 1, 0])
+    other = np.log([0.3, 0.6, 0.1])
+    yield case(logits=other, temperature=0.5, top_p=0.7, want=[0.0, 1, 0])
     yield case(logits=2 * np.log([0.6, 0.4]), temperature=2.0, top_p=0.65, want=[0.6, 0.4])
 
 
