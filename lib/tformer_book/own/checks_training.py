@@ -64,7 +64,7 @@ RANKS = {("l", "o"): 0, ("lo", "w"): 1, ("e", "r"): 2, ("w", "er"): 3, ("a", "a"
 
 
 def _words() -> Iterator[Case]:
-    known = "The only known pairs are merged."
+    known = "Known pairs alone are merged, the earliest first."
     for word, want, why in (
         ("lower", ["low", "er"], "Merge (l, o) is earliest, then (lo, w), then (e, r)."),
         ("er", ["er"], known),
