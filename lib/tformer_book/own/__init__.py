@@ -13,7 +13,8 @@ from tformer_book.own.corpus import TextError
 from tformer_book.own.lending import Unfit, lend, load
 from tformer_book.own.progress import check, find_file, hint, progress
 from tformer_book.own.text import open_trained, train_on_text
-from tformer_book.own.tryouts import smollm2, try_out
+from tformer_book.own.trying import try_out
+from tformer_book.own.tryouts import smollm2
 from tformer_book.own.world import small_world
 
 __all__ = [

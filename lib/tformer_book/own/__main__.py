@@ -14,7 +14,7 @@ from tformer_book.own.lending import Unfit, load
 from tformer_book.own.parts import BEGIN, BOOK, FILE, PARTS, defined_in, of_the_book
 from tformer_book.own.progress import check, find_file, hint, progress
 from tformer_book.own.text import open_trained, train_on_text
-from tformer_book.own.tryouts import try_out
+from tformer_book.own.trying import try_out
 
 CHAPTERS = {str(part.chapter): part for part in PARTS}
 CHAPTERS["3"] = CHAPTERS["4"]  # one part for both

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tformer_book.exercises import describe
 from tformer_book.exercises.answer import Wrong
 from tformer_book.exercises.kinds import Several
 from tformer_book.exercises.table import Case, case
@@ -30,6 +31,9 @@ def _choices() -> Iterator[Case]:
     yield case(logits=logits, temperature=1.0, top_p=0.4, want=[0.0, 1, 0])
     yield case(logits=np.log([0.1, 0.2, 0.7]), temperature=0.5, top_p=1.0)
     yield case(logits=np.log([0.6, 0.4]), temperature=5.0, top_p=1.0)
+    other = np.log([0.3, 0.6, 0.1])
+    yield case(logits=other, temperature=0.5, top_p=0.7, want=[0.0, 1, 0])
+    yield case(logits=2 * np.log([0.6, 0.4]), temperature=2.0, top_p=0.65, want=[0.6, 0.4])
 
 
 @checked(
@@ -39,12 +43,16 @@ def _choices() -> Iterator[Case]:
     slips="""
         logits / temperature → logits
             The temperature has no effect.
+        if temperature == 0: → if False:
+            At temperature 0 take the likeliest token; do not divide by 0.
         logits / temperature → logits * temperature
             The logits are multiplied by the temperature; divide them.
         (p.cumsum(-1) - p < top_p) → (p.cumsum(-1) < top_p)
             top_p leaves out the token that reaches it; that token is kept.
         p = p * (p.cumsum(-1) - p < top_p) → p = p
             top_p has no effect.
+        logits / temperature → logits ;; return int(order[ → p = p ** (1 / temperature); return int(order[
+            top_p cuts before the temperature; it cuts softmax(logits / temperature).
         int(order[torch.multinomial(p, 1, generator=rng)]) → int(torch.multinomial(p, 1, generator=rng))
             That is a place in the sorted order; the token that stands there is asked for.
         int(order[torch.multinomial(p, 1, generator=rng)]) → int(order[0])
@@ -55,6 +63,14 @@ def _choices() -> Iterator[Case]:
 def _sample(my: ModuleType, logits: Any, temperature: float, top_p: float) -> Any:
     torch.manual_seed(0)
     drawn = Counter(my.sample(logits, temperature, top_p) for _ in range(2000))
+    if any(isinstance(token, torch.Tensor) for token in drawn):
+        raise Wrong("sample returns a tensor; a whole number is asked for: int(…).")
+    one, other = (torch.Generator().manual_seed(3) for _ in range(2))
+    if any(
+        my.sample(logits, temperature, top_p, one) != my.sample(logits, temperature, top_p, other)
+        for _ in range(50)
+    ):
+        raise Wrong("Two equal generators as `rng` give different tokens: draw with generator=rng.")
     return np.array([drawn[i] / 2000 for i in range(len(logits))]).round(1)
 
 
@@ -114,7 +130,10 @@ def _generate(my: ModuleType, tokens: Any, n: int, stop: Any, top_p: float) -> A
         return my.transformer(tokens, *rest, **more)
 
     temperature = 0 if top_p == 1 else 1.0
-    found = list(my.generate(tokens, p, c, n, temperature, top_p, stop=stop, model=model))
+    text = my.generate(tokens, p, c, n, temperature, top_p, stop=stop, model=model)
+    if not isinstance(text, Iterator):
+        raise Wrong(f"generate returns {describe.kind(text)}; it yields one token after another.")
+    found = list(text)
     if found and not handed:
         raise Wrong("The argument `model` has no effect: call it, or transformer if it is None.")
     if max(handed[1:], default=1) > 1:

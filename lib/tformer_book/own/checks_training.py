@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from tformer_book.exercises.answer import Wrong
-from tformer_book.exercises.kinds import Several
+from tformer_book.exercises.answer import Answer, Wrong
+from tformer_book.exercises.kinds import Name, Parts, Several
 from tformer_book.exercises.table import Case, case
 from tformer_book.own.checking import checked
 from tformer_book.own.samples import arrays, parameters, small
@@ -64,21 +64,48 @@ RANKS = {("l", "o"): 0, ("lo", "w"): 1, ("e", "r"): 2, ("w", "er"): 3, ("a", "a"
 
 
 def _words() -> Iterator[Case]:
-    why = "Merge (l, o) is earliest, then (lo, w), then (e, r)."
-    yield case(word="lower", ranks=RANKS, want=[3, 2], why=why)
-    yield case(word="er", ranks=RANKS, want=[2])
-    yield case(word="x", ranks=RANKS, want=[1])
-    yield case(word="xyz", ranks=RANKS, want=[1, 1, 1], why="No merge is known: letters stay.")
-    yield case(word="aaa", ranks=RANKS, want=[2, 1], why="Of equal pairs the first is merged.")
-    yield case(word="newer", ranks=RANKS, want=[1, 1, 3])
-    yield case(word="lololow", ranks=RANKS)
-    yield case(word="abc", ranks={("b", "c"): 0, ("a", "b"): 1}, want=[1, 2])
+    known = "Known pairs alone are merged, the earliest first."
+    for word, want, why in (
+        ("lower", ["low", "er"], "Merge (l, o) is earliest, then (lo, w), then (e, r)."),
+        ("er", ["er"], known),
+        ("x", ["x"], "There is no pair."),
+        ("xyz", ["x", "y", "z"], "No merge is known: letters stay."),
+        ("aaa", ["aa", "a"], "Of equal pairs the first is merged."),
+        ("newer", ["n", "e", "wer"], known),
+        ("lololow", ["lo", "lo", "low"], known),
+    ):
+        yield _word(word, RANKS, want, why)
+    yield _word("abc", {("b", "c"): 0, ("a", "b"): 1}, ["a", "bc"], "The pair (b, c) is earliest.")
+
+
+def _word(word: str, ranks: dict[tuple[str, str], int], want: list[str], why: str) -> Case:
+    said = f"word = {word!r} and ranks = {ranks}"
+    return case(word=word, ranks=ranks, want=want, why=why, said=said)
+
+
+class Pieces(Name):
+    """The pieces of a word, a list of texts, which is compared as it is written out."""
+
+    def read(self, f: Answer, value: Any, said: str) -> Parts:
+        """Return the list in writing, or raise Wrong where there is none."""
+        if not isinstance(value, list) or not all(isinstance(piece, str) for piece in value):
+            raise Wrong("apply_merges returns a list of texts: the pieces of the word.")
+        return self.plain(value)
+
+    def plain(self, value: Any) -> Parts:
+        """Return a list of our own in writing."""
+        return (str(value),)
+
+    def head(self, f: Answer, got: Parts, want: Parts, said: str, place: int) -> str:
+        """Say which pieces were given, and which are right."""
+        return f"With {said}, it gives {got[0]}; it should be {want[0]}."
 
 
 @checked(
     "apply_merges",
     praise="The earliest merge first, until none is left.",
     cases=_words,
+    kind=Pieces(),
     slips="""
         min(pairs, key=lambda pair: ranks.get(pair, math.inf)) → next((pair for pair in pairs if pair in ranks), pairs[0])
             You merge from left to right. The merge that was learnt first comes first.
@@ -94,17 +121,16 @@ def _words() -> Iterator[Case]:
     otherwise="Again and again: find the known pair that was learnt first, and join it.",
 )
 def _apply_merges(my: ModuleType, word: str, ranks: Any) -> Any:
-    pieces = my.apply_merges(word, ranks)
-    if not isinstance(pieces, list) or not all(isinstance(piece, str) for piece in pieces):
-        raise Wrong("apply_merges returns a list of texts: the pieces of the word.")
-    return np.array([len(piece) for piece in pieces])
+    return my.apply_merges(word, ranks)
 
 
 def _batches() -> Iterator[Case]:
     even = np.zeros((1, 3, 4))
-    yield case(logits=even, tokens=np.array([[0, 1, 2]]), want=np.log(4), why="All are alike.")
+    why = "Each of the four tokens has the probability 1/4."
+    yield case(logits=even, tokens=np.array([[0, 1, 2]]), want=np.log(4), why=why)
     logits = arrays(1, (2, 4, 5))[0]
     yield case(logits=logits, tokens=np.array([[0, 1, 2, 3], [4, 4, 0, 2]]))
+    yield case(logits=logits, tokens=np.array([[3, 1, 1, 0], [2, 0, 4, 4]]))
     filled = np.array([[0, 1, 2, 3], [4, 1, -1, -1]])
     yield case(logits=logits, tokens=filled, why="-1 fills up a shorter text and is no target.")
     large = 1000 * logits
@@ -122,10 +148,14 @@ def _batches() -> Iterator[Case]:
             The shift is the wrong way round: position t predicts token t + 1.
         .mean() → .sum()
             The losses are added up; their mean is asked for.
+        .mean() → .mean() * -1
+            The sign is missing: −log p is positive.
         logits[targets >= 0], targets[targets >= 0] → logits.flatten(0, 1), targets.flatten()
             The -1 that fills up a shorter text counts as a target.
         logits.logsumexp(-1) → logits.exp().sum(-1).log()
             Large logits make an exponential ∞ or a probability 0: use logsumexp.
+        = torch.nn.functional.cross_entropy(logits[:, :-1], tokens[:, 1:])
+            cross_entropy takes a table of logits and a row of targets: flatten first.
     """,
     otherwise="The mean of −log p(next token).",
 )
@@ -169,6 +199,12 @@ def _steps() -> Iterator[Case]:
             The mean is not corrected for its start at 0.
         (square / (1 - betas[1] ** step)) → square
             The mean square is not corrected for its start at 0.
+        rate * mean / (1 - betas[0] ** step) → rate * mean ;; (square / (1 - betas[1] ** step)) → square
+            Both means start at 0: divide mean by 1 − β₁^step and mean square by 1 − β₂^step.
+        , mean, square → , mean / (1 - betas[0] ** step), square / (1 - betas[1] ** step)
+            The corrected means are returned; the next step needs them uncorrected.
+        mean = betas[0] → betas = betas[::-1]; mean = betas[0]
+            The betas are exchanged: betas[0] belongs to the mean, betas[1] to the mean square.
         (1 - betas[1]) * grad**2 → (1 - betas[1]) * grad
             The mean square is one of squares; the square of the gradient is missing.
         return x - rate → return x + rate
@@ -186,6 +222,8 @@ def _schedule() -> Iterator[Case]:
     for step, want in ((1, 0.1), (9, 0.9), (10, 1.0), (110, 0.1), (60, 0.55)):
         yield case(step=step, steps=110, warmup=10, peak=1.0, last=0.1, want=want)
     yield case(step=35, steps=110, warmup=10, peak=2.0, last=0.0)
+    for step, want in ((110, 0.0003), (60, 0.00165)):
+        yield case(step=step, steps=110, warmup=10, peak=0.003, last=0.1, want=want)
     yield case(step=1, steps=3, warmup=0, peak=1.0, last=0.5)
     yield case(step=5, steps=5, warmup=5, peak=1.0, last=0.1, want=1.0)
 
@@ -199,6 +237,8 @@ def _schedule() -> Iterator[Case]:
             There is no warm-up: before step `warmup` the rate is peak · step / warmup.
         (last + (1 - last) * cosine) → cosine
             The rate falls to 0; it ends at last · peak.
+        peak * (last + (1 - last) * cosine) → last + (peak - last) * cosine
+            last is a share of the peak: the rate ends at last · peak.
         (step - warmup) / max(steps - warmup, 1) → step / steps
             The cosine begins at step 0; it begins where the warm-up ends.
         peak * step / warmup → peak * (step - 1) / warmup
@@ -217,7 +257,7 @@ def _learning_rate(
 def _trainings() -> Iterator[Case]:
     yield case(steps=1, peak=0.5, warmup=1)
     yield case(steps=4, peak=0.05, warmup=2)
-    yield case(steps=3, peak=0.5, warmup=0)
+    yield case(steps=3, peak=1.0, warmup=0)
 
 
 @checked(
@@ -228,12 +268,22 @@ def _trainings() -> Iterator[Case]:
     slips="""
         x, clip * g, mean → x, g, mean
             The gradients are not clipped: all together have a length of at most 1.
+        clip * g, mean → g / max(1, g.norm() + 1e-6), mean
+            Each gradient is clipped for itself; all together are one vector.
+        min(1, 1 / (length + 1e-6)) → 1 / (length + 1e-6)
+            Gradients that are shorter than 1 are made longer; they stay as they are.
         0.1 if x.ndim > 1 else 0 → 0.1
             Gains decay too; only matrices do.
         0.1 if x.ndim > 1 else 0 → 0
             Nothing decays; matrices decay by 0.1.
         x[...], mean[name], square[name] = adamw → x[...], *_ = adamw
             The means are forgotten after each step.
+        square[name], step, rate → square[name], 1, rate
+            adamw is always told step 1; hand it the step.
+        with torch.no_grad(): → if True:
+            x[...] = new belongs inside `with torch.no_grad():`.
+        yield step, loss.item() → yield step, next_token_loss((model or transformer)(tokens, p, c)[0], tokens).item()
+            The loss is taken after the step; the one before it is asked for.
         learning_rate(step, steps, warmup, peak) → peak
             The rate is the same at all steps; learning_rate says it.
         learning_rate(step, steps, warmup, peak) → learning_rate(step - 1, steps, warmup, peak)
@@ -260,11 +310,29 @@ def _trainings() -> Iterator[Case]:
 def _train(my: ModuleType, steps: int, peak: float, warmup: int) -> Any:
     c = small(my, n_layers=1)
     p = {name: x.requires_grad_() for name, x in parameters(my, c).items()}
+    before, handed = dict(p), 0
     rows = torch.tensor([[1, 2, 3, 4], [5, 6, 7, -1]])
-    told = list(my.train(p, c, lambda step: (rows + step) % 11 * (rows >= 0) - (rows < 0) * 1,
-                         steps, peak, warmup))  # fmt: skip
+
+    def batch(step: int) -> torch.Tensor:
+        return (rows + step) % 11 * (rows >= 0) - (rows < 0) * 1
+
+    def model(*inputs: Any, **more: Any) -> Any:
+        nonlocal handed
+        handed += 1
+        return my.transformer(*inputs, **more)
+
+    given = None if warmup else model
+    told = list(my.train(p, c, batch, steps, peak, warmup, model=given))
     if not told or any(not isinstance(row, tuple) or len(row) != 2 for row in told):
         raise Wrong("train yields two numbers at each step: the step and its loss.")
+    if given and not handed:
+        raise Wrong("The argument `model` has no effect: call it, or transformer if it is None.")
+    if told[0][0] == 0:
+        raise Wrong("Steps count from 1; yours begin at 0.")
+    if any(isinstance(loss, torch.Tensor) for _, loss in told):
+        raise Wrong("train yields the loss as a tensor; a number is asked for: loss.item().")
+    if any(p[name] is not x for name, x in before.items()):
+        raise Wrong("p holds other tensors than before; change its own in place: x[...] = new.")
     place = "model.layers.0."
     gains = torch.stack([p[f"{place}input_layernorm.weight"], p["model.norm.weight"]])
     losses, numbers = (torch.tensor([row[i] for row in told]) for i in (1, 0))

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from textwrap import fill
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
@@ -19,66 +17,15 @@ import torch
 
 from tformer import reference
 from tformer.models.pretrained import from_pretrained
-from tformer.pretrained import available, checkpoint
+from tformer.pretrained import checkpoint
 from tformer.tokens.bpe import LETTERS
 from tformer.tokens.pretokenizer import pretokenize
-from tformer_book.exercises.describe import own_line
-from tformer_book.exercises.display import WIDTH
-from tformer_book.own.checking import book_module
-from tformer_book.own.lending import load
-from tformer_book.own.parts import BOOK, PARTS, defined_in
+from tformer_book.own.parts import BOOK
 from tformer_book.own.world import World, small_world
 
 TRYOUTS: dict[int, tuple[Callable[..., Iterator[str]], bool]] = {}
 """The run of each chapter, and whether it needs SmolLM2."""
 PROMPT = "The capital of France is"
-
-
-def try_out(chapter: int, path: Path | str | None = None) -> None:
-    """Run what the part of a chapter makes possible, with a file or with the book's own.
-
-    Parameters
-    ----------
-    chapter : int
-        The chapter of the part.
-    path : Path or str, optional
-        The reader's file; the book's own if None.
-
-    Raises
-    ------
-    ValueError
-        If no part belongs to the chapter.
-    """
-    if chapter not in TRYOUTS:
-        known = ", ".join(map(str, sorted(TRYOUTS)))
-        raise ValueError(f"try_out: chapter must be one of {known}; got {chapter}")
-    run, real = TRYOUTS[chapter]
-    if real and not available():
-        print("This needs SmolLM2: `make model` fetches it, 93 MB.")  # noqa: T201
-        return
-    my = book_module() if path is None else load(path)
-    if path is not None:
-        _say_what_is_lent(chapter, Path(path))
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        for line in run(my):
-            print(fill(line.strip(), WIDTH))  # noqa: T201
-    except Exception as error:
-        if path is None or not (line := own_line(error, str(path))):
-            raise
-        print(fill(f"The run stopped with {type(error).__name__}: {error}", WIDTH))  # noqa: T201
-        print(f"at `{line}` in your file.")  # noqa: T201
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _say_what_is_lent(chapter: int, path: Path) -> None:
-    """Say that a run tries the book's part, where a file has none of it."""
-    mine = defined_in(path)
-    names = next(part.names for part in PARTS if part.chapter == chapter)
-    if not any(name in mine for name in names):
-        print(f"Yours is not written yet; the book's {names[0]} is tried.")  # noqa: T201
 
 
 def tryout(chapter: int, real: bool = False) -> Callable[..., Any]:
