@@ -1,6 +1,6 @@
 """Hyper-connections: a sublayer reads several residual streams and writes to all (chapter 22).
 
-The mixing matrix is made doubly stochastic (manifold-constrained hyper-connections), up to the rounds
+The mixing matrix is doubly stochastic (manifold-constrained hyper-connections), up to the rounds
 of Sinkhorn's iteration. So mixing keeps the mean of the streams, and none becomes longer than the
 longest was.
 """
