@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 
 from tformer import reference as ref
+from tformer_book.chapters.ch14 import curve
 from tformer_book.claims import claims, find
 from tformer_book.claims.registry import Claim
 from tformer_book.claims.tools import near
-from two_ways import shared, stored
+from two_ways import library, shared, stored
 
 ONE_FUNCTION = {
     "thm-causal": "attention_weights stands in the mistake alone that a mutant plants",
     "prop-patch-permutation": "causal_mask stands in the mistake alone that a mutant plants",
+    "exm-one-curve": "the loop and Adam alone; the gradients come by hand and by autograd",
+    "exm-sweep": "a floor fitted to trainings, and the entropy of the source of their texts",
     "prop-one-curve": "one training that was stopped is held to the same one that was not",
 }
 """Claims whose statement is about one function that is called twice, and why that is enough."""
@@ -143,6 +146,10 @@ def test_a_function_on_both_sides_is_found(verification, names) -> None:  # type
     assert verification(np.zeros((2, 3)))
     claim = Claim("thm-one", "numeric", 1, verification, {}, "")
     assert set(shared(claim)) == names
+
+
+def test_a_function_behind_a_cache_is_followed() -> None:
+    assert library(curve.losses) == library(curve.losses.__wrapped__) != frozenset()
 
 
 def test_a_claim_that_was_too_weak_is_found() -> None:

@@ -287,14 +287,16 @@ class Body:
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Name | ast.Attribute)
         ]
-        return [inspect.unwrap(x) for x in values if inspect.isfunction(x) and _ours(x)]
+        found = map(inspect.unwrap, values)  # what is behind a cache, too
+        return [x for x in found if inspect.isfunction(x) and _ours(x)]
 
 
 def library(value: Any) -> frozenset[str]:
     """The functions of the library that a function is, or that one of a chapter comes to."""
+    value = inspect.unwrap(value)
     if not inspect.isfunction(value) or not _ours(value) or value.__name__ in GIVEN | INSTRUMENTS:
         return frozenset()
-    return _followed(inspect.unwrap(value))
+    return _followed(value)
 
 
 @cache

@@ -164,6 +164,7 @@ def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None
 
 def turns_of(sinusoids: Tensor, dtype: torch.dtype, pairing: str) -> tuple[Tensor, ...]:
     """Return what `turned` multiplies by: complex numbers for adjacent pairs, else two factors."""
+    _require_pairing("rope", pairing)
     sinusoids = sinusoids.to(dtype)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     if pairing == "adjacent":
@@ -199,6 +200,10 @@ def _as_complex(x: Tensor) -> Tensor:
 def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
     if x.shape[-1] % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
+    _require_pairing(where, pairing)
+
+
+def _require_pairing(where: str, pairing: str) -> None:
     if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
         raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 

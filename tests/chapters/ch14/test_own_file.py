@@ -13,7 +13,7 @@ from tformer_book.own.samples import parameters, small
 
 
 def test_the_page_shows_the_lines_of_the_file() -> None:
-    assert listed("14_training") == ["train", "adamw", "learning_rate"]
+    assert listed("14_training") == ["adamw", "learning_rate", "train"]
 
 
 def test_the_schedule_is_that_of_the_library() -> None:
