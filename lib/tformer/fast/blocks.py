@@ -132,7 +132,7 @@ def block_turns(x: Tensor, sinusoids: Tensor | None, c: Configuration) -> tuple[
     """Return what rotates queries and keys (..., heads, T, d_k), if anything does."""
     if sinusoids is None:
         return None
-    return turns_of(sinusoids.unsqueeze(-3), wide(x).dtype, c.pairing)
+    return turns_of("rope", sinusoids.unsqueeze(-3), wide(x).dtype, c.pairing)
 
 
 def sublayer_input(x: Tensor, norm: NormParameters | None, c: Configuration) -> Tensor:

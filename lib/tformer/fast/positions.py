@@ -54,17 +54,17 @@ def sinusoids_of(
 @twin
 def rope(x: Tensor, sinusoids: Tensor, pairing: str = "adjacent") -> Tensor:
     """Adjacent pairs are rotated as complex numbers."""
-    _require_pairs("rope", x, pairing)
-    return turned(x, turns_of(sinusoids, wide(x).dtype, pairing))
+    _require_even("rope", x)
+    return turned(x, turns_of("rope", sinusoids, wide(x).dtype, pairing))
 
 
 @twin
 def rope_vjp(sinusoids: Tensor, grad: Tensor, pairing: str = "adjacent") -> Tensor:
     """Computed as `rope` with every sine negated."""
-    _require_pairs("rope_vjp", grad, pairing)
+    _require_even("rope_vjp", grad)
     signs = torch.tensor([-1.0, 1.0], dtype=sinusoids.dtype, device=sinusoids.device)
     back = (sinusoids.unflatten(-1, (sinusoids.shape[-1] // 2, 2)) * signs).flatten(-2)
-    return turned(grad, turns_of(back, wide(grad).dtype, pairing))
+    return turned(grad, turns_of("rope_vjp", back, wide(grad).dtype, pairing))
 
 
 @twin
@@ -162,9 +162,10 @@ def _slopes(n_heads: int, dtype: torch.dtype, device: torch.device | None = None
     return torch.cat([slopes, between[: n_heads - smaller]])
 
 
-def turns_of(sinusoids: Tensor, dtype: torch.dtype, pairing: str) -> tuple[Tensor, ...]:
+def turns_of(where: str, sinusoids: Tensor, dtype: torch.dtype, pairing: str) -> tuple[Tensor, ...]:
     """Return what `turned` multiplies by: complex numbers for adjacent pairs, else two factors."""
-    _require_pairing("rope", pairing)
+    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
+        raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
     sinusoids = sinusoids.to(dtype)
     sine, cosine = sinusoids[..., 0::2], sinusoids[..., 1::2]
     if pairing == "adjacent":
@@ -197,15 +198,9 @@ def _as_complex(x: Tensor) -> Tensor:
     return torch.view_as_complex(pairs)
 
 
-def _require_pairs(where: str, x: Tensor, pairing: str) -> None:
+def _require_even(where: str, x: Tensor) -> None:
     if x.shape[-1] % 2:
         raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
-    _require_pairing(where, pairing)
-
-
-def _require_pairing(where: str, pairing: str) -> None:
-    if not isinstance(pairing, str) or pairing not in ("adjacent", "half"):
-        raise ValueError(f'{where}: pairing must be "adjacent" or "half"; got {pairing!r}')
 
 
 def require_rows(where: str, tokens: Tensor, table: Tensor, name: str = "tokens") -> None:
