@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,5 @@ def short(x: Any, digits: int = 5) -> Any:
 
 def by_lines(rows: Mapping[str, Any]) -> str:
     """JSON with a line for each key."""
-    lines = (json.dumps(x, ensure_ascii=False) for x in rows.values())
-    keys = (json.dumps(key, ensure_ascii=False) for key in rows)
-    return "{\n" + ",\n".join(f" {key}: {x}" for key, x in zip(keys, lines, strict=True)) + "\n}\n"
+    write = partial(json.dumps, ensure_ascii=False)
+    return "{\n" + ",\n".join(f" {write(key)}: {write(x)}" for key, x in rows.items()) + "\n}\n"
