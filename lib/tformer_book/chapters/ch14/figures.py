@@ -61,31 +61,23 @@ def _box(ax: Axes, x: float, y: float, text: str, color: str, width: float) -> N
 
 
 def on_steps() -> Figure:
-    """Losses of four kinds of words while the storyteller is trained, and what is counted."""
+    """Losses of three kinds of words while the storyteller is trained, and what is counted."""
     figure, ax = panel(WIDE, 4.0)
     found, shown = steps.losses(), steps.losses()["step"] <= 600
-    kinds = {"name again": GREEN, "cure": QUERY, "patient": KEY, "second noun": PURPLE}
+    kinds = {"name again": GREEN, "cure": QUERY, "patient": KEY}
     for name, color in kinds.items():
         ax.plot(found["step"][shown], found[name][shown], ".-", color=color, label=name)
-    told = {
-        "patient": (3.55, "patient, nothing known"),
-        "name again": (3.18, "name again, one of 24"),
-        "cure": (2.75, "cure, nothing known"),
-        "patient, cure known": (2.4, "patient, cure known"),
-        "second noun, verb known": (2.05, "second noun, verb known"),
-        "second noun, noun and verb known": (1.7, "second noun, first noun known too"),
-    }
-    for name, (y, text) in told.items():
-        color = kinds[name.split(",")[0]]
-        ax.plot((0, 615), [steps.floor(name)] * 2, ":", color=color, linewidth=1.2)
-        ax.plot((615, 635), (steps.floor(name), y), ":", color=color, linewidth=1.2)
-        ax.text(640, y, text, ha="left", va="center", fontsize=14, color=color)
+    known = {"name again": "name again: the names", "patient, cure known": "patient: the cure"}
+    for name, text in known.items():
+        color, floor = kinds[name.split(",")[0]], steps.floor(name)
+        ax.plot((0, 615), [floor] * 2, ":", color=color, linewidth=1.2)
+        ax.text(625, floor, text, ha="left", va="center", fontsize=14, color=color)
     ax.set(xlim=(0, 900), ylim=(-0.1, 4.7))
     ax.set_xlabel("step", fontsize=14)
     ax.set_ylabel("nats", fontsize=14)
     ax.tick_params(labelsize=13)
     ax.set_xticks(range(0, 601, 100))
-    ax.legend(fontsize=14, loc="upper center", ncols=4)
+    ax.legend(fontsize=14, loc="upper center", ncols=3)
     return figure
 
 
