@@ -11,7 +11,7 @@ from hypothesis import settings
 import chapters
 from tformer_book.chapters import numbers
 
-pytest_plugins = ["browser_fixtures", "lab_fixtures", "model_fixtures", "sphinx_fixtures"]
+pytest_plugins = [f"{of}_fixtures" for of in ("browser", "lab", "model", "own", "sphinx")]
 
 # Generated examples are the same on every run and every machine.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30, database=None)

@@ -6,22 +6,8 @@ import pytest
 
 from tformer_book.own import try_out
 from tformer_book.own.checking import judge
-from tformer_book.own.parts import BEGIN, BOOK, of_the_book
+from tformer_book.own.parts import BOOK, of_the_book
 from tformer_book.own.tryouts import TRYOUTS
-
-HEAD = BEGIN.read_text(encoding="utf-8").partition("\n\n\n# 2.")[0]
-
-
-@pytest.fixture
-def write(tmp_path):
-    """Write a reader's file: what the desk begins with, and this."""
-
-    def written(text):
-        path = tmp_path / "my_transformer.py"
-        path.write_text(f"{HEAD}\n\n{text}\n", encoding="utf-8")
-        return path
-
-    return written
 
 
 def edited(name, old, new):
@@ -150,17 +136,17 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("case", EDITS)
-def test_a_part_with_one_mistake_is_told_which(case, write):
+def test_a_part_with_one_mistake_is_told_which(case, write_own):
     name, old, new, words = EDITS[case]
-    correct, said = judge(write(edited(name, old, new)), name)
+    correct, said = judge(write_own(edited(name, old, new)), name)
     assert not correct
     assert words in said
 
 
 @pytest.mark.parametrize("case", WRITTEN)
-def test_a_part_that_is_written_in_another_way_is_told_its_mistake(case, write):
+def test_a_part_that_is_written_in_another_way_is_told_its_mistake(case, write_own):
     text, words = WRITTEN[case]
-    correct, said = judge(write(text), text.partition("def ")[2].partition("(")[0])
+    correct, said = judge(write_own(text), text.partition("def ")[2].partition("(")[0])
     assert not correct
     assert words in said
 
@@ -172,19 +158,19 @@ def test_a_part_that_is_written_in_another_way_is_told_its_mistake(case, write):
         "def softmax(x, axis=-1):\n    x.exp()",
     ],
 )
-def test_a_run_that_stops_in_a_lent_part_names_the_part_to_mend(text, write, capsys):
+def test_a_run_that_stops_in_a_lent_part_names_the_part_to_mend(text, write_own, capsys):
     name = text.partition("def ")[2].partition("(")[0]
-    try_out(11, write(f"{edited('rms_norm', 'gain * x', 'x * gain')}\n\n\n{text}"))
+    try_out(11, write_own(f"{edited('rms_norm', 'gain * x', 'x * gain')}\n\n\n{text}"))
     said = capsys.readouterr().out
     assert "The run stopped with TypeError: " in said
     assert said.endswith(f"where a lent part uses yours: mend {name} first.\n")
 
 
-def test_a_run_that_stops_for_no_part_of_the_reader_raises(write, monkeypatch):
+def test_a_run_that_stops_for_no_part_of_the_reader_raises(write_own, monkeypatch):
     def broken(my):
         raise ZeroDivisionError
         yield
 
     monkeypatch.setitem(TRYOUTS, 11, (broken, False))
     with pytest.raises(ZeroDivisionError):
-        try_out(11, write(edited("softmax", "x, axis=-1", "x, axis=-1")))
+        try_out(11, write_own(edited("softmax", "x, axis=-1", "x, axis=-1")))

@@ -5,10 +5,9 @@ import pytest
 from every import try_each
 from tformer_book.exercises import process
 from tformer_book.own.checking import judge
-from tformer_book.own.parts import BEGIN, BOOK, of_the_book
+from tformer_book.own.parts import BOOK, of_the_book
 
 SOURCE = BOOK.read_text(encoding="utf-8")
-HEAD = BEGIN.read_text(encoding="utf-8").partition("\n\n\n# 2.")[0]
 MASK = "def causal_mask(T, S):\n    import numpy as np\n    return "
 INITIALISE = """
 def initialise(c, seed=0):
@@ -118,15 +117,10 @@ def cases():
 
 
 @pytest.fixture
-def judged(tmp_path, monkeypatch):
+def judged(write_own, monkeypatch):
     monkeypatch.setattr(process, "CAN_FORK", False)
 
-    def judged(name, text):
-        path = tmp_path / "my_transformer.py"
-        path.write_text(f"{HEAD}\n\n{text}\n", encoding="utf-8")
-        return judge(path, name)
-
-    return judged
+    return lambda name, text: judge(write_own(text), name)
 
 
 def test_wrong_parts_are_told_why(judged):
