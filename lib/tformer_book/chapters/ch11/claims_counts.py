@@ -89,7 +89,7 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool =
             chance = share ** sum(hidden) * (1 - share) ** (n - sum(hidden))
             mean += chance * sum(hidden)
             empty += chance * (not any(hidden))
-        require(mean == per_hidden * share * n, f"{n} words: {mean} lessons in the mean")
+        require(mean == per_hidden * share * n, f"{n} words: {mean} lessons on average")
         require(empty == none * (1 - share) ** n, f"{n} words: no lesson with chance {empty}")
     for n in range(1, 6):
         found = _judged(n, "decoder")
@@ -101,8 +101,9 @@ def lessons(per_hidden: int = 1, none: int = 1, lost: int = 0, all_words: bool =
             want = n if all_words else sum(hidden)
             require(found == want, f"{n} words, {sum(hidden)} hidden: {found} lessons, not {want}")
     return (
-        "with a share of 3/20 hidden, all sets of up to 8 words have 3/20 of T lessons in the mean "
-        "and none with chance (17/20)^T; so many vectors of passes over up to 5 words can be judged"
+        "with a share of 3/20 hidden, all sets of up to 8 words have 3/20 of T lessons on average "
+        "and none with probability (17/20)^T; in passes over up to 5 words, as many vectors have a "
+        "lesson as is stated"
     )
 
 
