@@ -54,7 +54,8 @@ def through_streams(
     x, found = library.hyper_connections.copied(x, _n_streams(p)), list[LayerCache]()
     for one, choices, cache in zip(p.layers, c.layers, caches, strict=True):
         weights, read = _read(x, one.mixer_streams, c, library)
-        y, cache = library.mixers.mixer_answer(read, one, choices, cache, *options, offset)
+        inputs = library.feeds.normed(read, one.mixer_norm, choices)
+        y, cache = library.mixers.mixer_answer(inputs, one, choices, cache, *options, offset)
         found.append(cache)
         x = library.write_streams(x, y, *weights[1:])
         weights, read = _read(x, one.feed_forward_streams, c, library)
@@ -78,7 +79,8 @@ def through_streams_vjp(
     x, kept = reference.hyper_connections.copied(x, _n_streams(p)), list[tuple[Kept, Kept]]()
     for one, choices in zip(p.layers, c.layers, strict=True):
         weights, read = _read(x, one.mixer_streams, c, reference)
-        y, _ = mixers.mixer_answer(read, one, choices, None, *options)
+        inputs = feeds.normed(read, one.mixer_norm, choices)
+        y, _ = mixers.mixer_answer(inputs, one, choices, None, *options)
         mixed = Kept(x, weights, read, y)
         x = reference.write_streams(x, y, *weights[1:])
         weights, read = _read(x, one.feed_forward_streams, c, reference)
@@ -114,7 +116,10 @@ def _layer_vjp(
         return feeds.feed_answer_vjp(fed.read, one, choices, chosen, dy, grads)
 
     def mixer_vjp(dy: np.ndarray) -> np.ndarray:
-        return mixers.mixer_answer_vjp(mixed.read, one, choices, dy, grads, *options)[0]
+        inputs = feeds.normed(mixed.read, one.mixer_norm, choices)
+        dinputs, _ = mixers.mixer_answer_vjp(inputs, one, choices, dy, grads, *options)
+        dx, grads["mixer_norm"] = feeds.norm_vjp(mixed.read, one.mixer_norm, choices, dinputs)
+        return dx
 
     dx, dfeed = _connected_vjp(fed, one.feed_forward_streams, c, grad, feed_vjp)
     dx, dmixer = _connected_vjp(mixed, one.mixer_streams, c, dx, mixer_vjp)
