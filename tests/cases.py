@@ -16,13 +16,14 @@ import torch
 from tformer import fast, reference
 from tformer.configuration import CHOICES, Configuration
 from tformer.docstrings import documented
-from tformer.layer_configuration import LayerConfiguration, RopeScaling, Rotary, Routing
+from tformer.layer_configuration import LayerConfiguration, RopeScaling, Rotary, Routing, Streams
 from tformer.layers import (
     AttentionParameters,
     CompressedAttentionParameters,
     ConvolutionParameters,
     DeltaNetParameters,
     ExpertParameters,
+    HyperConnectionParameters,
     LatentAttentionParameters,
     LayerParameters,
     PerLayerParameters,
@@ -84,6 +85,10 @@ LATENT = ("latent_attention", "latent_attention_vjp", "absorbed_latent_attention
 DELTA_NET = ("delta_net", "delta_net_vjp")
 LAYERS = ("layer", "layer_vjp")
 OVERFLOW = ("drop_overflow", "drop_overflow_vjp")
+POOLED = ("compressed_attention", "compressed_attention_vjp")
+STREAMS = ("sinkhorn", "stream_weights", "read_streams", "write_streams")
+STREAMS += tuple(f"{name}_vjp" for name in STREAMS)
+HASHED = ("hash_routing", "hash_routing_vjp")
 ROUTED_BY = ("top_k_routing", "top_k_routing_vjp")
 Sizes = dict[str, int]
 
@@ -128,7 +133,10 @@ SIZES_TAKEN: dict[str, Callable[[Sizes], Sizes]] = {
     **dict.fromkeys(SINKS, _grouped),
     **dict.fromkeys(CONVOLUTION, lambda x: {"n_taps": max(1, x["n_taps"])}),
     **dict.fromkeys(MIXTURE, lambda x: {"n_experts": max(1, x["n_experts"])}),
-    **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET), _layered),
+    **dict.fromkeys((*EXTENDED, *LATENT, *DELTA_NET, *POOLED), _layered),
+    **dict.fromkeys(
+        HASHED, lambda x: {"n_experts": max(2, x["n_experts"]), "n_chosen": max(1, x["n_chosen"])}
+    ),
     **dict.fromkeys(LAYERS, lambda x: _layered(x) | {"S": x["T"], "d_v": _layered(x)["d_k"]}),
     "block_sparse_attention": lambda x: {"t_blocks": -(-x["T"] // 2), "s_blocks": -(-x["S"] // 2)},
     **dict.fromkeys(
@@ -194,6 +202,11 @@ PLAIN = dict.fromkeys(
 )
 PLAIN |= {"parameters.experts.scale": None}
 """The settings of a layer whose experts read what the dense part reads."""
+READ_ONLY = {f"parameters.{kind}_{x}": None for x in ("write", "mix") for kind in ("w", "b")}
+READ_ONLY |= {f"parameters.{x}_scale": None for x in ("write", "mix")}
+ALL_WINDOWS = {f"parameters.w_index{x}": None for x in ("", "_q", "_kv", "_pool")}
+ALL_WINDOWS |= {"parameters.b_index_pool": None, "parameters.index_gain": None}
+NO_WINDOWS = {f"parameters.{x}": None for x in ("w_pool_kv", "w_pool", "b_pool", "pool_gain")}
 GATELESS = {"parameters.experts.w_shared_gate": None}
 COMPRESSED = LayerConfiguration(
     eps=0.1,
@@ -389,6 +402,38 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     **{name: [{"capacity": n} for n in (1, 0, 2, 9)] for name in OVERFLOW},
     **{
         name: [
+            {"routing": Routing(2, "sqrt_softplus", renormalise=True, factor=1.5)},
+            {"routing": Routing(1, "sigmoid")},
+            {"routing": Routing(1)},
+        ]
+        for name in HASHED
+    },
+    **{
+        name: [{}, {"n_rounds": 1}, {"n_rounds": 3, "eps": 0.1}]
+        for name in ("sinkhorn", "sinkhorn_vjp")
+    },
+    **{
+        name: [{"streams": Streams(5, 0.1), "eps": 0.1}, {"streams": Streams(), **no_grads}]
+        for name, no_grads in (
+            ("stream_weights", READ_ONLY),
+            ("stream_weights_vjp", READ_ONLY | {"dwrite": None, "dmix": None}),
+        )
+    },
+    **{
+        name: [
+            {"configuration": COMPRESSED},
+            {"configuration": replace(COMPRESSED, scale=0.3), "mask": None, **ALL_WINDOWS},
+            {
+                "configuration": COMPRESSED,
+                **{"valid": None, "positions": None, "parameters.sinks": None},
+                **ALL_WINDOWS,
+                **NO_WINDOWS,
+            },
+        ]
+        for name in POOLED
+    },
+    **{
+        name: [
             {},
             {"activation": "clipped_swiglu", "parameters.w_shared_gate": None},
             {"weigh_input": True, **NO_EXPERT_BIASES},
@@ -492,6 +537,8 @@ SEVERAL = (
     *("gated_delta_rule_vjp", "short_convolution_vjp", "latent_attention_vjp", "delta_net_vjp"),
     *("gated_convolution_vjp", "extended_attention_vjp", "layer_vjp", "top_k_routing_vjp"),
     *("balancing_loss_vjp", "drop_overflow_vjp", "soft_cap_vjp"),
+    *(name for name in STREAMS if name.endswith("_vjp")),
+    *("compressed_attention_vjp", "hash_routing_vjp"),
     *(name for name in (*NORMS, *FEEDS, *BLOCKS, *MODELS, *UNEMBED) if name.endswith("_vjp")),
 )
 WITH_VJP: tuple[str, ...] = (
@@ -503,6 +550,7 @@ WITH_VJP: tuple[str, ...] = (
     "layer_norm",
 )
 WITH_VJP += ("layer", "delta_net", "extended_attention", "mixture_of_experts", "drop_overflow")
+WITH_VJP += ("compressed_attention",)
 """Of many parameters, or too sharp: their gradients are compared with those derived by hand."""
 BY_AUTOGRAD = (
     *(f"{name}_vjp" for name in ("relu", "gelu", "gelu_tanh", "silu", "dropout", "cross_entropy")),
@@ -558,7 +606,10 @@ def tolerance(name: str, dtype: str) -> float:
     """The bound for a function, in units of the largest number met on the way."""
     if name in NOT_HALF and dtype == "float32":
         return SENSITIVE.bound
-    if name in (*BLOCKS, *MODELS, *LAYERS, *EXTENDED, *LATENT, *DELTA_NET) and dtype != "float64":
+    if (
+        name in (*BLOCKS, *MODELS, *LAYERS, *EXTENDED, *LATENT, *DELTA_NET, *POOLED)
+        and dtype != "float64"
+    ):
         return DEEP * TOLERANCE[dtype].bound
     if name in MADE_AGAIN and dtype != "float64":
         return 2 * TOLERANCE[dtype].bound
@@ -720,6 +771,7 @@ VALUES: dict[str, Callable[..., np.ndarray]] = {
     "log_decay": lambda rng, shape: -np.abs(rng.standard_normal(shape)),
     **dict.fromkeys(("beta", "parameters.log_rate"), lambda rng, shape: rng.random(shape)),
     "weights": _weights,
+    **dict.fromkeys((f"experts of {name}" for name in HASHED), _rows),
     "targets": _tokens,
     "positions": lambda rng, shape: rng.integers(0, 99, shape),
     **{
@@ -778,6 +830,7 @@ TREES = (
     *(AttentionParameters, LatentAttentionParameters, DeltaNetParameters),
     *(ConvolutionParameters, ExpertParameters, LayerParameters),
     CompressedAttentionParameters,
+    HyperConnectionParameters,
 )
 """What holds several arrays."""
 

@@ -52,7 +52,7 @@ def settings_for(function: Callable[..., Any]) -> dict[str, Any]:
     }
     settings |= {"configuration": Configuration()} if "configuration" in names else {}
     known = SETTINGS.get(function.__name__, [{}])[0]
-    given = {"routing", "cap"} & names.keys()
+    given = {"routing", "cap", "streams"} & names.keys()
     if given or isinstance(known.get("configuration"), LayerConfiguration):
         settings |= known
     settings |= {"p": 0.5} if function.__name__ in ("top_p", "min_p") else {}

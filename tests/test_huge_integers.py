@@ -16,7 +16,7 @@ from tformer.docstrings import LARGEST, documented
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
-    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "capacity": 1},
+    **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "capacity": 1, "n_rounds": 2},
 }
 COUNTED = [
     (name, count)
@@ -25,7 +25,7 @@ COUNTED = [
     if words.startswith("at least")
 ]
 SIZES = {"T": 2, "S": 3, "d_k": 4, "d_v": 2, "N": 3, "H": 2, "G": 1, "d_model": 4}
-SIZES |= {"d_ff": 5, "n_ctx": 7, "n_experts": 4}
+SIZES |= {"d_ff": 5, "n_ctx": 7, "n_experts": 4, "n_streams": 2}
 
 
 def with_counts(name: str, **counts: int) -> Case:

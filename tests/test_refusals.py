@@ -15,7 +15,7 @@ from every import every, try_each
 from tformer import fast, reference
 from tformer.configuration import Configuration
 from tformer.docstrings import documented
-from tformer.layer_configuration import LayerConfiguration, Routing
+from tformer.layer_configuration import LayerConfiguration, Routing, Streams
 from tformer.parameters import HeadParameters, KVCache
 
 
@@ -74,6 +74,16 @@ BAD: dict[str, Callable] = {
     "offset below 0": lambda m, a: m.causal_attention(*[a([[1.0]])] * 3, offset=-1),
     "offset of a fraction": lambda m, a: m.causal_mask(2, 2, offset=0.5),
     "window of nothing": lambda m, a: m.sliding_window_mask(2, 2, 0),
+    "rounds of nothing": lambda m, a: m.sinkhorn(a([[0.0]]), n_rounds=0),
+    "logits not square": lambda m, a: m.sinkhorn(a([[0.0, 1.0]])),
+    "weights of other streams": lambda m, a: m.read_streams(a([[[1.0]]]), a([[1.0, 2.0]])),
+    "mixed into other streams": lambda m, a: m.write_streams(
+        *(a(x) for x in ([[[1.0]]], [[1.0]], [[1.0]], [[[1.0, 2.0]]]))
+    ),
+    "no such expert": lambda m, a: m.hash_routing(a([[1.0]]), a([[1]]), Routing(1)),
+    "an expert below 0": lambda m, a: m.hash_routing_vjp(
+        a([[1.0]]), a([[-1]]), Routing(1), a([[1.0]])
+    ),
     "capacity below 0": lambda m, a: m.drop_overflow(a([[1.0]]), -1),
     "prefix below 0": lambda m, a: m.prefix_mask(2, 2, -1),
     "lengths of floats": lambda m, a: m.padding_mask(a([1.0]), 2),
@@ -139,6 +149,7 @@ def test_bad_input_is_refused_in_the_same_words(call: Callable) -> None:
 SMALL = {
     **{"n_queries": 2, "n_keys": 3, "window": 2, "n_prefix": 1, "n_heads": 2, "offset": 0},
     "capacity": 1,
+    "n_rounds": 2,
     **{"n_vocab": 4, "d_model": 2, "d_k": 4, "block": 2, "period": 2, "k": 2, "p": 0.5, "cap": 3.0},
 }
 SIZES = {
@@ -157,7 +168,8 @@ SIZES = {
     "n_chosen": 2,
 }
 MADE: dict[Any, Any] = {Configuration: Configuration(), Routing: Routing(top_k=2)}
-MADE |= {LayerConfiguration: LayerConfiguration(routing=Routing(top_k=2))}
+MADE |= {LayerConfiguration: LayerConfiguration(routing=Routing(top_k=2), index_top_k=1)}
+MADE |= {Streams: Streams()}
 """A value of each class of choices, by which arguments are annotated."""
 ODD: dict[str, Any] = {
     "a list": [1.0],

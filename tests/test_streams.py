@@ -20,7 +20,6 @@ from tformer.models.layered import (
 )
 from tformer.parameters import tree_map
 from tformer.pretrained import PretrainedError
-from tformer.reference.hyper_connections import sinkhorn
 from tformer.reference.windows import pool, tokens_first
 
 NAME, KEY = "deepseek_v4", "layers.0.token_experts"
@@ -29,23 +28,6 @@ NAME, KEY = "deepseek_v4", "layers.0.token_experts"
 def model() -> tuple[LayeredParameters, Any, np.ndarray]:
     found = fixture(NAME)
     return *layers_from_state_dict(found["config"], arrays_of(found)), np.array(found["tokens"])
-
-
-def test_sinkhorn_of_two_streams_is_its_closed_form() -> None:
-    """The limit keeps the cross ratio of a positive matrix, and its rows and columns sum to 1."""
-    logits = np.random.default_rng(0).normal(size=(5, 2, 2))
-    found = sinkhorn(logits, Streams(n_rounds=200, eps=1e-15))[-1]
-    root = np.exp((logits[:, 0, 0] + logits[:, 1, 1] - logits[:, 0, 1] - logits[:, 1, 0]) / 2)
-    same = root / (1 + root)
-    expected = np.stack([np.stack([same, 1 - same], -1), np.stack([1 - same, same], -1)], -2)
-    np.testing.assert_allclose(found, expected, atol=1e-13)
-
-
-def test_columns_come_last_in_sinkhorn() -> None:
-    found = sinkhorn(np.random.default_rng(0).normal(size=(3, 3)), Streams(n_rounds=2, eps=1e-15))
-    np.testing.assert_allclose(found[-1].sum(axis=-2), 1, atol=1e-14)
-    assert np.abs(found[-1].sum(axis=-1) - 1).max() > 1e-4
-    assert len(found) == 2 + 3
 
 
 @every("n_series", [1, 2, 3])

@@ -34,6 +34,7 @@ from cases import (
     SETTINGS,
     SIZES,
     SIZES_TAKEN,
+    STREAMS,
     TOLERANCE,
     VALUES_NEEDED,
     Case,
@@ -213,6 +214,7 @@ def test_edges_agree_at_every_temperature(name: str, beta: float) -> None:
 
 
 OWN_SHAPES = (*RULES, "gated_delta_rule_vjp", "gated_convolution", "gated_convolution_vjp")
+OWN_SHAPES += STREAMS
 ANY_SIZE = [n for n in FUNCTIONS if n not in (*SIZES_TAKEN, *OWN_SHAPES)]
 
 

@@ -8,7 +8,12 @@ from tformer.layer_configuration import (
     LayeredConfiguration,
     Routing,
 )
-from tformer.layers import CompressedAttentionParameters, LayeredParameters, LayerParameters
+from tformer.layers import (
+    CompressedAttentionParameters,
+    HyperConnectionParameters,
+    LayeredParameters,
+    LayerParameters,
+)
 from tformer.rotary import rotated_width
 from tformer.shapes import ShapeError
 
@@ -21,6 +26,10 @@ OF_DECODERS = (*STREAMS, "token_experts")
 """The fields that only a decoder with several residual streams reads."""
 ONE_STREAM = ("per_layer", "scale")
 """The fields that such a decoder does not read."""
+WRITTEN = ("w_write", "b_write", "write_scale", "w_mix", "b_mix", "mix_scale")
+WINDOWS = ("w_pool_kv", "w_pool", "b_pool", "pool_gain")
+INDEXER = ("w_index_q", "w_index", "w_index_kv", "w_index_pool", "b_index_pool", "index_gain")
+"""Fields of which all are given, or none."""
 
 
 def require_layer(
@@ -63,7 +72,7 @@ def require_mixer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
     if p.experts is not None and c.routing is None:
         raise ValueError(f"{where}: parameters.experts need configuration.routing; got None")
     if p.compressed is not None:
-        _require_windows(where, p.compressed, c)
+        require_windows(where, p.compressed, c)
     borrows = p.shared is not None and p.shared.w_k is None
     if borrows != (c.kv_layer is not None):
         raise ValueError(
@@ -72,7 +81,18 @@ def require_mixer(where: str, p: LayerParameters, c: LayerConfiguration) -> None
         )
 
 
-def _require_windows(where: str, p: CompressedAttentionParameters, c: LayerConfiguration) -> None:
+def require_windows(where: str, p: CompressedAttentionParameters, c: LayerConfiguration) -> None:
+    """Raise unless pooled windows have all of their arrays, and an indexer its number of windows.
+
+    Raises
+    ------
+    ValueError
+        If some of the arrays are missing, windows have no tokens, or an indexer no index_top_k.
+    """
+    _require_together(where, p, WINDOWS)
+    _require_together(where, p, INDEXER)
+    if p.w_index_q is not None and p.b_pool is None:
+        raise ValueError(f"{where}: parameters.w_index_q needs windows; got no b_pool")
     if p.w_index_q is not None and c.index_top_k is None:
         raise ValueError(f"{where}: an indexer needs configuration.index_top_k; got None")
     if p.b_pool is not None and 0 in p.b_pool.shape[:-1]:
@@ -83,6 +103,26 @@ def _require_windows(where: str, p: CompressedAttentionParameters, c: LayerConfi
     if c.rotary is not None and p.w_index_q is not None:
         rotated = c.rotary.width or p.w_kv.shape[-1]
         rotated_width(c.rotary, rotated, p.w_index_q.shape[-1])
+
+
+def require_connection(where: str, p: HyperConnectionParameters) -> None:
+    """Raise unless streams are written and mixed by all arrays of it, or by none.
+
+    Raises
+    ------
+    ValueError
+        If some of them are missing.
+    """
+    _require_together(where, p, WRITTEN)
+
+
+def _require_together(where: str, p: Any, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if getattr(p, name) is None]
+    if 0 < len(missing) < len(names):
+        raise ValueError(
+            f"{where}: parameters must have all of {', '.join(names)}, or none; "
+            f"got no {' and no '.join(missing)}"
+        )
 
 
 def require_streams(where: str, p: LayeredParameters, c: LayeredConfiguration) -> None:

@@ -14,6 +14,10 @@ from tformer.fast.attention import attention, attention_vjp, attention_weights
 from tformer.fast.blocks import block, block_vjp
 from tformer.fast.blockwise import blockwise_attention, blockwise_attention_vjp
 from tformer.fast.capacity import drop_overflow, drop_overflow_vjp
+from tformer.fast.compressed_attention import (
+    compressed_attention,
+    compressed_attention_vjp,
+)
 from tformer.fast.delta_net import (
     delta_net,
     delta_net_vjp,
@@ -49,12 +53,21 @@ from tformer.fast.groups import (
     grouped_attention_vjp,
     grouped_attention_weights,
 )
+from tformer.fast.hash_routing import hash_routing, hash_routing_vjp
 from tformer.fast.heads import (
     multi_head_attention,
     multi_head_attention_vjp,
     multi_head_weights,
     ov_circuit,
     qk_circuit,
+)
+from tformer.fast.hyper_connections import (
+    read_streams,
+    read_streams_vjp,
+    stream_weights,
+    stream_weights_vjp,
+    write_streams,
+    write_streams_vjp,
 )
 from tformer.fast.interpretability import (
     head_outputs,
@@ -121,6 +134,7 @@ from tformer.fast.similarity import (
     projection,
     squared_distance,
 )
+from tformer.fast.sinkhorn import sinkhorn, sinkhorn_vjp
 from tformer.fast.sinks import sink_attention, sink_attention_vjp, soft_cap, soft_cap_vjp
 from tformer.fast.softmax import (
     entropy,
@@ -154,6 +168,8 @@ __all__ = [
     "causal_attention",
     "causal_mask",
     "chunked_gated_delta_rule",
+    "compressed_attention",
+    "compressed_attention_vjp",
     "cooccurrence",
     "cosine_similarity",
     "count_leaks",
@@ -193,6 +209,8 @@ __all__ = [
     "grouped_attention",
     "grouped_attention_vjp",
     "grouped_attention_weights",
+    "hash_routing",
+    "hash_routing_vjp",
     "head_outputs",
     "induction_scores",
     "latent_attention",
@@ -228,6 +246,8 @@ __all__ = [
     "project_vjp",
     "projection",
     "qk_circuit",
+    "read_streams",
+    "read_streams_vjp",
     "recurrent_linear_attention",
     "relative_bias",
     "relative_bias_vjp",
@@ -245,6 +265,8 @@ __all__ = [
     "silu_vjp",
     "sink_attention",
     "sink_attention_vjp",
+    "sinkhorn",
+    "sinkhorn_vjp",
     "sinusoidal",
     "sliding_window_mask",
     "soft_cap",
@@ -253,6 +275,8 @@ __all__ = [
     "softmax_jacobian",
     "softmax_vjp",
     "squared_distance",
+    "stream_weights",
+    "stream_weights_vjp",
     "svd_embeddings",
     "temperature",
     "to_additive",
@@ -263,4 +287,6 @@ __all__ = [
     "unembed",
     "unembed_vjp",
     "window_attention",
+    "write_streams",
+    "write_streams_vjp",
 ]

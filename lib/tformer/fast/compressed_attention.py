@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from tformer.fast._kernels import widened
 from tformer.fast.experts import largest
 from tformer.fast.masks import causal_mask_on
 from tformer.fast.norms import rms_norm
@@ -11,9 +12,53 @@ from tformer.fast.positions import rope
 from tformer.fast.rotary import rotary_sinusoids
 from tformer.fast.sinks import sink_attention
 from tformer.fast.softmax import softmax
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+from tformer.layer_checks import require_windows
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import CompressedAttentionParameters, CompressedCache
 from tformer.parameters import NormParameters, tree_map
+
+__all__ = ["compressed_attention", "compressed_attention_vjp"]
+
+
+@twin
+def compressed_attention(
+    x: Tensor,
+    parameters: CompressedAttentionParameters,
+    configuration: LayerConfiguration,
+    mask: Tensor | None = None,
+    valid: Tensor | None = None,
+    positions: Tensor | None = None,
+) -> Tensor:
+    """On a CPU half precision is widened to float32."""
+    require_windows("compressed_attention", parameters, configuration)
+    dtype = x.dtype
+    x, p = widened(x, parameters)
+    if valid is not None:
+        tokens = valid.unsqueeze(-2)
+        mask = tokens if mask is None else mask & tokens
+    options = mask, valid, positions
+    return cached_compressed_attention(x, p, configuration, None, *options)[0].to(dtype)
+
+
+@twin
+def compressed_attention_vjp(
+    x: Tensor,
+    parameters: CompressedAttentionParameters,
+    configuration: LayerConfiguration,
+    grad: Tensor,
+    mask: Tensor | None = None,
+    valid: Tensor | None = None,
+    positions: Tensor | None = None,
+) -> tuple[Tensor, CompressedAttentionParameters]:
+    """Computed by PyTorch's autograd from `compressed_attention`."""
+    require_windows("compressed_attention_vjp", parameters, configuration)
+
+    def attend(x: Tensor, p: CompressedAttentionParameters) -> Tensor:
+        return compressed_attention(x, p, configuration, mask, valid, positions)
+
+    return vjp(attend, (x, parameters), grad)
 
 
 def cached_compressed_attention(

@@ -12,6 +12,7 @@ from tformer.fast.experts import (
     weights_of,
 )
 from tformer.fast.feed_forward import feed_forward
+from tformer.fast.hash_routing import named
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import LayerParameters
 from tformer.parameters import FeedForwardParameters, NormParameters
@@ -64,8 +65,7 @@ def experts_of(tokens: Tensor, p: LayerParameters) -> Tensor | None:
     """Return True for the experts (..., T, n_experts) of each token, None where scores choose."""
     if p.token_experts is None or p.experts is None:
         return None
-    every = torch.arange(p.experts.w_router.shape[-1], device=tokens.device)
-    return (p.token_experts[tokens].unsqueeze(-1) == every).any(dim=-2)
+    return named(p.token_experts[tokens], p.experts.w_router.shape[-1])
 
 
 def _dense(x: Tensor, p: FeedForwardParameters, activation: str) -> Tensor:

@@ -1,62 +1,100 @@
 """Hyper-connections: a sublayer reads several residual streams and writes to all (chapter 22)."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
 from tformer.fast.norms import rms_norm
-from tformer.fast.softmax import softmax
+from tformer.fast.precision import wide
+from tformer.fast.sinkhorn import sinkhorn
+from tformer.fast.twins import twin
+from tformer.fast.vjp import vjp
+from tformer.layer_checks import require_connection
 from tformer.layer_configuration import Streams
 from tformer.layers import HyperConnectionParameters
-from tformer.parameters import NormParameters
+from tformer.parameters import NormParameters, tree_map
+
+__all__ = [
+    "read_streams",
+    "read_streams_vjp",
+    "stream_weights",
+    "stream_weights_vjp",
+    "write_streams",
+    "write_streams_vjp",
+]
 
 
-class Weights(NamedTuple):
-    """The weights of each token by which streams are read, written and mixed."""
+@twin
+def stream_weights(
+    x: Tensor,
+    parameters: HyperConnectionParameters,
+    streams: Streams,
+    eps: float = 1e-6,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Half precision is computed in float32."""
+    require_connection("stream_weights", parameters)
+    dtype, (x, p) = x.dtype, tree_map(wide, (x, parameters))
+    x = rms_norm(x.flatten(-2), NormParameters(), eps).unflatten(-1, x.shape[-2:])
+    read = p.read_scale * torch.tensordot(x, p.w_read, 2) + p.b_read
+    read = (torch.sigmoid(read) + streams.eps).to(dtype)
+    if p.w_write is None:
+        return read, None, None
+    write = p.write_scale * torch.tensordot(x, p.w_write, 2) + p.b_write
+    mix = sinkhorn(
+        p.mix_scale * torch.tensordot(x, p.w_mix, 2) + p.b_mix, streams.n_rounds, streams.eps
+    )
+    return read, (2 * torch.sigmoid(write)).to(dtype), mix.to(dtype)
 
-    read: Tensor
-    """(..., T, n_streams)"""
-    write: Tensor | None = None
-    """(..., T, n_streams)"""
-    mix: Tensor | None = None
-    """(..., T, n_streams, n_streams), from stream to stream; rows and columns sum to about 1"""
+
+@twin
+def stream_weights_vjp(
+    x: Tensor,
+    parameters: HyperConnectionParameters,
+    streams: Streams,
+    dread: Tensor,
+    dwrite: Tensor | None = None,
+    dmix: Tensor | None = None,
+    eps: float = 1e-6,
+) -> tuple[Tensor, HyperConnectionParameters]:
+    """Computed by PyTorch's autograd from `stream_weights`."""
+    require_connection("stream_weights_vjp", parameters)
+    grads = (dread, dwrite, dmix)
+
+    def weigh(x: Tensor, p: HyperConnectionParameters) -> tuple[Tensor, ...]:
+        found = zip(stream_weights(x, p, streams, eps), grads, strict=True)
+        return tuple(y for y, grad in found if y is not None and grad is not None)
+
+    has = (True, *[parameters.w_write is not None] * 2)
+    wanted = tuple(x for x, one in zip(grads, has, strict=True) if one and x is not None)
+    return vjp(weigh, (x, parameters), wanted)
+
+
+@twin
+def read_streams(x: Tensor, read: Tensor) -> Tensor:
+    """Half precision is computed in float32."""
+    return (wide(read).unsqueeze(-1) * wide(x)).sum(dim=-2).to(x.dtype)
+
+
+@twin
+def read_streams_vjp(x: Tensor, read: Tensor, grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Computed by PyTorch's autograd from `read_streams`."""
+    return vjp(read_streams, (x, read), grad)
+
+
+@twin
+def write_streams(x: Tensor, y: Tensor, write: Tensor, mix: Tensor) -> Tensor:
+    """Half precision is computed in float32."""
+    dtype, (x, y, write, mix) = x.dtype, tree_map(wide, (x, y, write, mix))
+    return (write.unsqueeze(-1) * y.unsqueeze(-2) + mix.mT @ x).to(dtype)
+
+
+@twin
+def write_streams_vjp(
+    x: Tensor, y: Tensor, write: Tensor, mix: Tensor, grad: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Computed by PyTorch's autograd from `write_streams`."""
+    return vjp(write_streams, (x, y, write, mix), grad)
 
 
 def copied(x: Tensor, n_streams: int) -> Tensor:
     """Return the streams (..., T, n_streams, d_model) before the first layer, all equal to x."""
     return x.unsqueeze(-2).expand(*x.shape[:-1], n_streams, x.shape[-1])
-
-
-def stream_weights(
-    x: Tensor, p: HyperConnectionParameters, streams: Streams, eps: float
-) -> Weights:
-    """Return the weights for streams x (..., T, n_streams, d_model); eps is that of their norm."""
-    flat = rms_norm(x.flatten(-2), NormParameters(), eps).unflatten(-1, x.shape[-2:])
-    read = p.read_scale * torch.tensordot(flat, p.w_read, 2) + p.b_read
-    read = torch.sigmoid(read) + streams.eps
-    if p.w_write is None:
-        return Weights(read)
-    write = p.write_scale * torch.tensordot(flat, p.w_write, 2) + p.b_write
-    mix = p.mix_scale * torch.tensordot(flat, p.w_mix, 2) + p.b_mix
-    return Weights(read, 2 * torch.sigmoid(write), sinkhorn(mix, streams))
-
-
-def read_streams(x: Tensor, read: Tensor) -> Tensor:
-    """Return the weighted sum (..., T, d_model) of streams x, which a sublayer reads."""
-    return (read.unsqueeze(-1) * x).sum(dim=-2)
-
-
-def write_streams(x: Tensor, y: Tensor, weights: Weights) -> Tensor:
-    """Mix streams x (..., T, n_streams, d_model), and add what a sublayer answers, y, to each."""
-    if weights.write is None or weights.mix is None:
-        raise ValueError("hyper-connections: these streams are only read; w_write is missing")
-    return weights.write.unsqueeze(-1) * y.unsqueeze(-2) + weights.mix.mT @ x
-
-
-def sinkhorn(logits: Tensor, streams: Streams) -> Tensor:
-    """Make matrices nearly doubly stochastic by Sinkhorn's iteration, as in the definition."""
-    found = softmax(logits) + streams.eps
-    for axis in ([-2, -1] * streams.n_rounds)[:-1]:
-        found = found / (found.sum(dim=axis, keepdim=True) + streams.eps)
-    return found

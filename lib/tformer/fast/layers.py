@@ -93,9 +93,10 @@ def cached_layer(
     """
     p, c = parameters, configuration
     require_layer("layer", p, c, per_layer)
-    y, cache = mixer_answer(x, p, c, cache, mask, valid, positions, offset, kv)
+    inputs = normed(x, p.mixer_norm, c)
+    y, cache = mixer_answer(inputs, p, c, cache, mask, valid, positions, offset, kv)
     between = x + y
-    fed = normed(x, p.mixer_norm, c) if c.parallel else normed(between, p.feed_forward_norm, c)
+    fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
     answer, x = feed(between, fed, p, c), between
     if answer is not None:
         x = x + normed(answer, p.feed_forward_norm_after, c)

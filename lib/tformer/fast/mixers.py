@@ -45,7 +45,7 @@ def mixer_of(p: LayerParameters) -> tuple[str, Any]:
 
 
 def mixer_answer(
-    x: Tensor,
+    inputs: Tensor,
     p: LayerParameters,
     c: LayerConfiguration,
     cache: LayerCache | None,
@@ -57,11 +57,11 @@ def mixer_answer(
 ) -> tuple[Tensor, LayerCache]:
     """Return what the mixer adds for the tokens after those in the cache, and the new cache.
 
-    `mask`, `valid`, `positions` and `kv` are for all tokens, cached ones first.
+    `inputs` are those tokens' hidden states after the norm before the mixer. `mask`, `valid`,
+    `positions` and `kv` are for all tokens, cached ones first.
     """
     name, mixer = mixer_of(p)
-    seen = layer_mask(x, c, mask, valid, positions, offset)
-    inputs = normed(x, p.mixer_norm, c)
+    seen = layer_mask(inputs, c, mask, valid, positions, offset)
     y, cache = MIXERS[name](inputs, mixer, c, cache, seen, valid, positions, kv)
     return normed(y, p.mixer_norm_after, c), cache
 

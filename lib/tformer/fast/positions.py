@@ -80,14 +80,14 @@ def embedding(tokens: Tensor, table: Tensor) -> Tensor:
     """The range of token ids is checked on a CPU only, as the check would synchronise a GPU. There
     an id without a row ends in a device-side assert of CUDA.
     """
-    require_rows("embedding", tokens, table)
+    require_rows("embedding", tokens, table.shape[0])
     return rows_of(table, tokens.long())
 
 
 @twin
 def embedding_vjp(tokens: Tensor, table: Tensor, grad: Tensor) -> Tensor:
     """Half precision is summed in float32. Token ids without a row as in `embedding`."""
-    require_rows("embedding_vjp", tokens, table)
+    require_rows("embedding_vjp", tokens, table.shape[0])
     shape = torch.broadcast_shapes(tokens.shape, grad.shape[:-1])
     rows = tokens.long().expand(shape).flatten()
     grads = wide(grad).expand(*shape, table.shape[1]).flatten(0, -2)
@@ -203,11 +203,10 @@ def _require_even(where: str, x: Tensor) -> None:
         raise ShapeError(f"{where}: axis d_k must be even; got {x.shape[-1]}")
 
 
-def require_rows(where: str, tokens: Tensor, table: Tensor, name: str = "tokens") -> None:
+def require_rows(where: str, tokens: Tensor, n_rows: int, name: str = "tokens") -> None:
     """Raise ValueError unless every token id, or position, has a row; checked on a CPU only."""
     if not tokens.is_cpu or torch.compiler.is_compiling() or not tokens.numel():
         return
-    n_rows = table.shape[0]
     if not n_rows:
         raise ValueError(
             f"{where}: table has no rows, so {name} must be empty; got {tokens.numel()}"

@@ -114,9 +114,9 @@ def require_tokens(
     """Raise unless token ids, positions, parameters and configuration fit each other."""
     n_tokens = tokens.shape[-1] + offset if positions is None else 0
     require_model(where, p, c, n_tokens, has_memory, **per_block)
-    require_rows(where, tokens, p.embedding)
+    require_rows(where, tokens, p.embedding.shape[0])
     if positions is not None and c.positions == "learned":
-        require_rows(where, positions, p.positions, "positions")
+        require_rows(where, positions, p.positions.shape[0], "positions")
 
 
 def embed(

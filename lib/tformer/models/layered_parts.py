@@ -21,7 +21,7 @@ def library_of(parameters: LayeredParameters) -> ModuleType:
     """The library of the parameters: `reference` for NumPy arrays, `fast` for tensors."""
     if isinstance(parameters.embedding, np.ndarray):
         return reference
-    import tformer.fast.hyper_connections
+    import tformer.fast
 
     return tformer.fast
 

@@ -19,17 +19,19 @@ from tformer.layers import (
 )
 from tformer.models.layered_parts import cast, widened
 from tformer.parameters import tree_map
-from tformer.reference import feeds, hyper_connections, mixers
+from tformer.reference import feeds, mixers
 
 Options = tuple[Any, Any, Any]
 """Mask, valid and positions, for all tokens."""
+Weights = tuple[Any, Any, Any]
+"""Of reading, writing and mixing, as `stream_weights` returns them."""
 
 
 class Kept(NamedTuple):
     """Of a sublayer: the streams before it, their weights, what it read, and what it answered."""
 
     x: np.ndarray
-    weights: hyper_connections.Weights
+    weights: Weights
     read: np.ndarray
     y: np.ndarray
 
@@ -52,13 +54,14 @@ def through_streams(
     x, found = library.hyper_connections.copied(x, _n_streams(p)), list[LayerCache]()
     for one, choices, cache in zip(p.layers, c.layers, caches, strict=True):
         weights, read = _read(x, one.mixer_streams, c, library)
-        y, cache = library.mixers.mixer_answer(read, one, choices, cache, *options, offset)
+        inputs = library.feeds.normed(read, one.mixer_norm, choices)
+        y, cache = library.mixers.mixer_answer(inputs, one, choices, cache, *options, offset)
         found.append(cache)
-        x = library.hyper_connections.write_streams(x, y, weights)
+        x = library.write_streams(x, y, *weights[1:])
         weights, read = _read(x, one.feed_forward_streams, c, library)
         chosen = library.feeds.experts_of(tokens, one)
         y = library.feeds.feed_answer(read, one, choices, chosen)
-        x = library.hyper_connections.write_streams(x, y, weights)
+        x = library.write_streams(x, y, *weights[1:])
     return cast(_read(x, p.streams, c, library)[1], dtype), found
 
 
@@ -73,20 +76,20 @@ def through_streams_vjp(
     """Return the gradients of the embeddings x, of the layers and of the last reading."""
     last: Any = p.streams
     streams: Any = c.streams
-    x, kept = hyper_connections.copied(x, _n_streams(p)), list[tuple[Kept, Kept]]()
+    x, kept = reference.hyper_connections.copied(x, _n_streams(p)), list[tuple[Kept, Kept]]()
     for one, choices in zip(p.layers, c.layers, strict=True):
         weights, read = _read(x, one.mixer_streams, c, reference)
-        y, _ = mixers.mixer_answer(read, one, choices, None, *options)
+        inputs = feeds.normed(read, one.mixer_norm, choices)
+        y, _ = mixers.mixer_answer(inputs, one, choices, None, *options)
         mixed = Kept(x, weights, read, y)
-        x = hyper_connections.write_streams(x, y, weights)
+        x = reference.write_streams(x, y, *weights[1:])
         weights, read = _read(x, one.feed_forward_streams, c, reference)
         y = feeds.feed_answer(read, one, choices, feeds.experts_of(tokens, one))
         kept.append((mixed, Kept(x, weights, read, y)))
-        x = hyper_connections.write_streams(x, y, weights)
+        x = reference.write_streams(x, y, *weights[1:])
     weights, _ = _read(x, last, c, reference)
-    dx, dread = hyper_connections.read_streams_vjp(x, weights.read, grad)
-    dweights = hyper_connections.Weights(dread)
-    own, dstreams = hyper_connections.stream_weights_vjp(x, last, streams, c.eps, dweights)
+    dx, dread = reference.read_streams_vjp(x, weights[0], grad)
+    own, dstreams = reference.stream_weights_vjp(x, last, streams, dread, eps=c.eps)
     dx = dx + own
     found = list[LayerParameters]()
     for i in reversed(range(len(kept))):
@@ -113,7 +116,10 @@ def _layer_vjp(
         return feeds.feed_answer_vjp(fed.read, one, choices, chosen, dy, grads)
 
     def mixer_vjp(dy: np.ndarray) -> np.ndarray:
-        return mixers.mixer_answer_vjp(mixed.read, one, choices, dy, grads, *options)[0]
+        inputs = feeds.normed(mixed.read, one.mixer_norm, choices)
+        dinputs, _ = mixers.mixer_answer_vjp(inputs, one, choices, dy, grads, *options)
+        dx, grads["mixer_norm"] = feeds.norm_vjp(mixed.read, one.mixer_norm, choices, dinputs)
+        return dx
 
     dx, dfeed = _connected_vjp(fed, one.feed_forward_streams, c, grad, feed_vjp)
     dx, dmixer = _connected_vjp(mixed, one.mixer_streams, c, dx, mixer_vjp)
@@ -130,17 +136,16 @@ def _connected_vjp(
 ) -> tuple[np.ndarray, HyperConnectionParameters]:
     """Return the gradients of the streams before a sublayer and of how it reads and writes them."""
     x, weights, _, y = kept
-    dx, dy, dwrite, dmix = hyper_connections.write_streams_vjp(x, y, weights, grad)
-    more, dread = hyper_connections.read_streams_vjp(x, weights.read, answer_vjp(dy))
-    dweights = hyper_connections.Weights(dread, dwrite, dmix)
-    own, dp = hyper_connections.stream_weights_vjp(x, p, c.streams, c.eps, dweights)
+    dx, dy, dwrite, dmix = reference.write_streams_vjp(x, y, *weights[1:], grad)
+    more, dread = reference.read_streams_vjp(x, weights[0], answer_vjp(dy))
+    own, dp = reference.stream_weights_vjp(x, p, c.streams, dread, dwrite, dmix, c.eps)
     return dx + more + own, dp
 
 
 def _read(x: Any, p: Any, c: Any, library: ModuleType) -> tuple[Any, Any]:
     """Return the weights of streams x, and what a sublayer reads of them."""
-    weights = library.hyper_connections.stream_weights(x, p, c.streams, c.eps)
-    return weights, library.hyper_connections.read_streams(x, weights.read)
+    weights = library.stream_weights(x, p, c.streams, c.eps)
+    return weights, library.read_streams(x, weights[0])
 
 
 def _n_streams(p: Any) -> int:

@@ -14,6 +14,10 @@ from tformer.reference.attention import attention, attention_vjp, attention_weig
 from tformer.reference.blocks import block, block_vjp
 from tformer.reference.blockwise import blockwise_attention, blockwise_attention_vjp
 from tformer.reference.capacity import drop_overflow, drop_overflow_vjp
+from tformer.reference.compressed_attention import (
+    compressed_attention,
+    compressed_attention_vjp,
+)
 from tformer.reference.delta_net import (
     delta_net,
     delta_net_vjp,
@@ -48,12 +52,21 @@ from tformer.reference.groups import (
     grouped_attention_vjp,
     grouped_attention_weights,
 )
+from tformer.reference.hash_routing import hash_routing, hash_routing_vjp
 from tformer.reference.heads import (
     multi_head_attention,
     multi_head_attention_vjp,
     multi_head_weights,
     ov_circuit,
     qk_circuit,
+)
+from tformer.reference.hyper_connections import (
+    read_streams,
+    read_streams_vjp,
+    stream_weights,
+    stream_weights_vjp,
+    write_streams,
+    write_streams_vjp,
 )
 from tformer.reference.interpretability import (
     head_outputs,
@@ -123,6 +136,7 @@ from tformer.reference.similarity import (
     projection,
     squared_distance,
 )
+from tformer.reference.sinkhorn import sinkhorn, sinkhorn_vjp
 from tformer.reference.sinks import sink_attention, sink_attention_vjp, soft_cap, soft_cap_vjp
 from tformer.reference.softmax import (
     entropy,
@@ -153,6 +167,8 @@ __all__ = [
     "causal_attention",
     "causal_mask",
     "chunked_gated_delta_rule",
+    "compressed_attention",
+    "compressed_attention_vjp",
     "cooccurrence",
     "cosine_similarity",
     "count_leaks",
@@ -192,6 +208,8 @@ __all__ = [
     "grouped_attention",
     "grouped_attention_vjp",
     "grouped_attention_weights",
+    "hash_routing",
+    "hash_routing_vjp",
     "head_outputs",
     "induction_scores",
     "latent_attention",
@@ -226,6 +244,8 @@ __all__ = [
     "project_vjp",
     "projection",
     "qk_circuit",
+    "read_streams",
+    "read_streams_vjp",
     "recurrent_linear_attention",
     "relative_bias",
     "relative_bias_vjp",
@@ -243,6 +263,8 @@ __all__ = [
     "silu_vjp",
     "sink_attention",
     "sink_attention_vjp",
+    "sinkhorn",
+    "sinkhorn_vjp",
     "sinusoidal",
     "sliding_window_mask",
     "soft_cap",
@@ -251,6 +273,8 @@ __all__ = [
     "softmax_jacobian",
     "softmax_vjp",
     "squared_distance",
+    "stream_weights",
+    "stream_weights_vjp",
     "svd_embeddings",
     "temperature",
     "to_additive",
@@ -261,4 +285,6 @@ __all__ = [
     "unembed",
     "unembed_vjp",
     "window_attention",
+    "write_streams",
+    "write_streams_vjp",
 ]

@@ -4,10 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tformer.layer_checks import require_windows
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import CompressedAttentionParameters, CompressedCache
 from tformer.parameters import NormParameters, tree_map
 from tformer.reference.attention import sum_to
+from tformer.reference.equation import equation
 from tformer.reference.experts import largest
 from tformer.reference.feed_forward import linear_vjp
 from tformer.reference.masks import causal_mask
@@ -28,6 +30,8 @@ from tformer.reference.windows import (
     tokens_first,
 )
 
+__all__ = ["compressed_attention", "compressed_attention_vjp"]
+
 Table = np.ndarray | None
 NO_GAIN = NormParameters()
 
@@ -44,6 +48,123 @@ class Steps(NamedTuple):
     pooled: Pooled | None
     pooled_turns: Table
     cache: CompressedCache
+
+
+@equation
+def compressed_attention(
+    x: np.ndarray,
+    parameters: CompressedAttentionParameters,
+    configuration: LayerConfiguration,
+    mask: np.ndarray | None = None,
+    valid: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
+) -> np.ndarray:
+    """Compute causal attention to single tokens, and to windows of tokens pooled into a row each.
+
+    Parameters
+    ----------
+    x : (..., T, d_model) array
+        Hidden states.
+    parameters : CompressedAttentionParameters
+    configuration : LayerConfiguration
+        Its rotary, scale, eps and index_top_k; the scale is 1/√d_k if omitted.
+    mask : (..., T or 1, T or 1) boolean array, optional
+        True where token t may attend to token s, if s is not later; it hides no pooled window.
+    valid : (..., T) boolean array, optional
+        False at left padding, which is in no pooled window, and which no token attends to.
+    positions : (..., T) integer array, optional
+        Position of each token; 0, 1, 2, … if omitted. That of a window is its first token's.
+
+    Returns
+    -------
+    (..., T, d_model) array
+        A token reads a window from the window's last token on; with an indexer, those it chooses.
+
+    Raises
+    ------
+    ValueError
+        If some arrays of windows or of an indexer are missing, or an indexer has no index_top_k.
+    ShapeError
+        If windows have no tokens, or queries of an indexer fewer coordinates than are rotated.
+
+    Notes
+    -----
+    Equation eq-compressed-attention; [deepseek2026], sections 2.3.1 and 2.3.2, where it is called
+    compressed sparse attention with an indexer, and heavily compressed attention without.
+    """
+    require_windows("compressed_attention", parameters, configuration)
+    options = _without(mask, valid), valid, positions
+    return cached_compressed_attention(x, parameters, configuration, None, *options)[0]
+
+
+@equation
+def compressed_attention_vjp(
+    x: np.ndarray,
+    parameters: CompressedAttentionParameters,
+    configuration: LayerConfiguration,
+    grad: np.ndarray,
+    mask: np.ndarray | None = None,
+    valid: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
+) -> tuple[np.ndarray, CompressedAttentionParameters]:
+    """Compute the vector-Jacobian product of `compressed_attention`.
+
+    Parameters
+    ----------
+    x : (..., T, d_model) array
+        Hidden states.
+    parameters : CompressedAttentionParameters
+    configuration : LayerConfiguration
+        Its rotary, scale, eps and index_top_k; the scale is 1/√d_k if omitted.
+    grad : (..., T, d_model) array
+        Gradient of a loss with respect to what `compressed_attention` returned.
+    mask : (..., T or 1, T or 1) boolean array, optional
+        True where token t may attend to token s, if s is not later; it hides no pooled window.
+    valid : (..., T) boolean array, optional
+        False at left padding, which is in no pooled window, and which no token attends to.
+    positions : (..., T) integer array, optional
+        Position of each token; 0, 1, 2, … if omitted. That of a window is its first token's.
+
+    Returns
+    -------
+    dx : (..., T, d_model) array
+        Each gradient has the shape of its argument: broadcast axes are summed over.
+    dparameters : CompressedAttentionParameters
+        Zeros for an indexer: which windows are chosen counts as fixed.
+
+    Raises
+    ------
+    ValueError
+        If some arrays of windows or of an indexer are missing, or an indexer has no index_top_k.
+    ShapeError
+        If windows have no tokens, or queries of an indexer fewer coordinates than are rotated.
+
+    Notes
+    -----
+    Equation eq-compressed-attention-vjp; the derivatives of [deepseek2026], section 2.3.
+    """
+    require_windows("compressed_attention_vjp", parameters, configuration)
+    p, c = parameters, configuration
+    made = _steps(x, p, c, None, _without(mask, valid), valid, positions)
+    options = (p.sinks, made.seen, c.scale)
+    y = sink_attention(made.queries, made.keys, made.keys, *options)
+    dy, dw_o_down, dw_o = _merged_vjp(_turned_back(y, made.turns, c), p, grad)
+    dy = rotate_last(dy, _of_heads(made.turns), _pairing(c))
+    dq, dk, dv, dsinks = sink_attention_vjp(made.queries, made.keys, made.keys, dy, *options)
+    drows = (dk + dv)[..., 0, :, :]
+    n_tokens = x.shape[-2]
+    dx, grads = _queries_vjp(x, p, c, made, dq)
+    rows = x @ p.w_kv
+    dkv, grads["kv_gain"] = normed_rows_vjp(
+        rows, p.kv_gain, c.eps, made.turns, _pairing(c), drows[..., :n_tokens, :]
+    )
+    more, grads["w_kv"], _ = linear_vjp(x, p.w_kv, None, dkv)
+    dx = dx + more
+    if made.pooled is not None:
+        dx = dx + _windows_vjp(x, p, c, made, drows[..., n_tokens:, :], grads)
+    zeros: dict[str, Any] = tree_map(np.zeros_like, vars(p))
+    grads |= {"w_o_down": dw_o_down, "w_o": dw_o, "sinks": dsinks}
+    return sum_to(x, dx), CompressedAttentionParameters(**zeros | grads)
 
 
 def cached_compressed_attention(
@@ -64,38 +185,6 @@ def cached_compressed_attention(
     made = _steps(x, p, c, cache, mask, valid, positions)
     y = sink_attention(made.queries, made.keys, made.keys, p.sinks, made.seen, c.scale)
     return _merged(_turned_back(y, made.turns, c), p), made.cache
-
-
-def compressed_attention_vjp(
-    x: np.ndarray,
-    p: CompressedAttentionParameters,
-    c: LayerConfiguration,
-    grad: np.ndarray,
-    mask: Table,
-    valid: Table,
-    positions: Table,
-) -> tuple[np.ndarray, CompressedAttentionParameters]:
-    """Return the gradients of x and of the parameters; which windows are chosen counts as fixed."""
-    made = _steps(x, p, c, None, mask, valid, positions)
-    options = (p.sinks, made.seen, c.scale)
-    y = sink_attention(made.queries, made.keys, made.keys, *options)
-    dy, dw_o_down, dw_o = _merged_vjp(_turned_back(y, made.turns, c), p, grad)
-    dy = rotate_last(dy, _of_heads(made.turns), _pairing(c))
-    dq, dk, dv, dsinks = sink_attention_vjp(made.queries, made.keys, made.keys, dy, *options)
-    drows = (dk + dv)[..., 0, :, :]
-    n_tokens = x.shape[-2]
-    dx, grads = _queries_vjp(x, p, c, made, dq)
-    rows = x @ p.w_kv
-    dkv, grads["kv_gain"] = normed_rows_vjp(
-        rows, p.kv_gain, c.eps, made.turns, _pairing(c), drows[..., :n_tokens, :]
-    )
-    more, grads["w_kv"], _ = linear_vjp(x, p.w_kv, None, dkv)
-    dx = dx + more
-    if made.pooled is not None:
-        dx = dx + _windows_vjp(x, p, c, made, drows[..., n_tokens:, :], grads)
-    zeros: dict[str, Any] = tree_map(np.zeros_like, vars(p))
-    grads |= {"w_o_down": dw_o_down, "w_o": dw_o, "sinks": dsinks}
-    return sum_to(x, dx), CompressedAttentionParameters(**zeros | grads)
 
 
 def _steps(
@@ -129,6 +218,14 @@ def _steps(
     keys = joined(cache.kv, rows, -2)[..., np.newaxis, :, :]
     seen = joined(seen, is_open, -1)
     return Steps(turns, latent, q, keys, seen, order, pooled, pooled_turns, cache)
+
+
+def _without(mask: Table, valid: Table) -> Table:
+    """Return the mask without padding."""
+    if valid is None:
+        return mask
+    tokens = valid[..., np.newaxis, :]
+    return tokens if mask is None else mask & tokens
 
 
 def _extended(

@@ -23,6 +23,7 @@ from tformer.reference.experts import (
     weights_of_vjp,
 )
 from tformer.reference.feed_forward import feed_forward, feed_forward_vjp, linear_vjp
+from tformer.reference.hash_routing import named
 
 CLIPPED = ("clipped_swiglu", "clipped_silu")
 """The activations that only experts have; a dense part is then computed as an expert."""
@@ -95,8 +96,7 @@ def experts_of(tokens: np.ndarray, p: LayerParameters) -> np.ndarray | None:
     """Return True for the experts (..., T, n_experts) of each token, None where scores choose."""
     if p.token_experts is None or p.experts is None:
         return None
-    every = np.arange(p.experts.w_router.shape[-1])
-    return np.any(p.token_experts[tokens][..., np.newaxis] == every, axis=-2)
+    return named(p.token_experts[tokens], p.experts.w_router.shape[-1])
 
 
 def _dense(x: np.ndarray, p: FeedForwardParameters, activation: str) -> np.ndarray:

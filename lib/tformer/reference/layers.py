@@ -130,8 +130,9 @@ def layer_vjp(
     p, c = parameters, configuration
     require_layer("layer_vjp", p, c, per_layer)
     require_borrowed("layer_vjp", x, kv)
-    between = x + mixer_answer(x, p, c, None, mask, valid, positions, 0, kv)[0]
-    fed = normed(x, p.mixer_norm, c) if c.parallel else normed(between, p.feed_forward_norm, c)
+    inputs, options = normed(x, p.mixer_norm, c), (mask, valid, positions)
+    between = x + mixer_answer(inputs, p, c, None, *options, 0, kv)[0]
+    fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
     answer = feed(between, fed, p, c)
     added = _added(between, answer, p, c)
     grad = np.broadcast_to(grad, np.broadcast_shapes(grad.shape, added.shape))
@@ -141,10 +142,9 @@ def layer_vjp(
     if not c.parallel:
         dnormed, grads["feed_forward_norm"] = norm_vjp(between, p.feed_forward_norm, c, dfed)
         dbetween = dbetween + dnormed
-    dx, dkv = mixer_answer_vjp(x, p, c, dbetween, grads, mask, valid, positions, kv)
-    if c.parallel:
-        dnormed, dnorm = norm_vjp(x, p.mixer_norm, c, dfed)
-        dx, grads["mixer_norm"] = dx + dnormed, tree_map(np.add, grads["mixer_norm"], dnorm)
+    dinputs, dkv = mixer_answer_vjp(inputs, p, c, dbetween, grads, *options, kv)
+    dinputs = dinputs + dfed if c.parallel else dinputs
+    dx, grads["mixer_norm"] = norm_vjp(x, p.mixer_norm, c, dinputs)
     dkv = tree_map(np.zeros_like, kv) if dkv is None else dkv
     return sum_to(x, dbetween) + sum_to(x, dx), LayerParameters(**grads), dkv, dper_layer
 
@@ -193,9 +193,10 @@ def cached_layer(
     """
     p, c = parameters, configuration
     require_layer("layer", p, c, per_layer)
-    y, cache = mixer_answer(x, p, c, cache, mask, valid, positions, offset, kv)
+    inputs = normed(x, p.mixer_norm, c)
+    y, cache = mixer_answer(inputs, p, c, cache, mask, valid, positions, offset, kv)
     between = x + y
-    fed = normed(x, p.mixer_norm, c) if c.parallel else normed(between, p.feed_forward_norm, c)
+    fed = inputs if c.parallel else normed(between, p.feed_forward_norm, c)
     return _ended(_added(between, feed(between, fed, p, c), p, c), p, c, per_layer), cache
 
 

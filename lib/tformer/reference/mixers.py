@@ -27,7 +27,7 @@ Table = np.ndarray | None
 
 
 def mixer_answer(
-    x: np.ndarray,
+    inputs: np.ndarray,
     p: LayerParameters,
     c: LayerConfiguration,
     cache: LayerCache | None,
@@ -39,17 +39,17 @@ def mixer_answer(
 ) -> tuple[np.ndarray, LayerCache]:
     """Return what the mixer adds for the tokens after those in the cache, and the new cache.
 
-    `mask`, `valid`, `positions` and `kv` are for all tokens, cached ones first.
+    `inputs` are those tokens' hidden states after the norm before the mixer. `mask`, `valid`,
+    `positions` and `kv` are for all tokens, cached ones first.
     """
     name, mixer = mixer_of(p)
-    seen = layer_mask(x, c, mask, valid, positions, offset)
-    inputs = normed(x, p.mixer_norm, c)
+    seen = layer_mask(inputs, c, mask, valid, positions, offset)
     y, cache = MIXERS[name](inputs, mixer, c, cache, seen, valid, positions, kv)
     return normed(y, p.mixer_norm_after, c), cache
 
 
 def mixer_answer_vjp(
-    x: np.ndarray,
+    inputs: np.ndarray,
     p: LayerParameters,
     c: LayerConfiguration,
     grad: np.ndarray,
@@ -59,15 +59,13 @@ def mixer_answer_vjp(
     positions: Table,
     kv: KVCache | None = None,
 ) -> tuple[np.ndarray, KVCache | None]:
-    """Return the gradients of x and of what is borrowed; keep those of the parameters."""
+    """Return the gradients of inputs and of what is borrowed; keep those of the parameters."""
     name, mixer = mixer_of(p)
-    options = (layer_mask(x, c, mask, valid, positions, 0), valid, positions, kv)
-    inputs = normed(x, p.mixer_norm, c)
+    options = (layer_mask(inputs, c, mask, valid, positions, 0), valid, positions, kv)
     y = MIXERS[name](inputs, mixer, c, None, *options)[0]
     dy, grads["mixer_norm_after"] = norm_vjp(y, p.mixer_norm_after, c, grad)
     dinputs, grads[name], dkv = _mixer_vjp(name, inputs, mixer, c, dy, *options)
-    dx, grads["mixer_norm"] = norm_vjp(x, p.mixer_norm, c, dinputs)
-    return dx, dkv
+    return dinputs, dkv
 
 
 def mixer_of(p: LayerParameters) -> tuple[str, Any]:

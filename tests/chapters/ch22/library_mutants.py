@@ -15,6 +15,22 @@ MUTANTS = slipped(
         _taken(weights, capacity) → _taken(weights, capacity + 1)
             overflow: an expert takes one token more
     """,
+    sinkhorn="""
+        eps)[-1] → eps)[0]
+            sinkhorn: rows only
+    """,
+    write_streams="""
+        mix.mT → mix
+            streams: mixed by rows
+    """,
+    read_streams="""
+        axis=-2) → axis=-2) / 2
+            streams: halved
+    """,
+    stream_weights="""
+        2 * expit(write) → expit(write)
+            streams: written by half
+    """,
     latent_attention="""
         grouped_attention(q, k, v → grouped_attention(q, k, 2 * v
             latent attention: doubled
@@ -48,6 +64,18 @@ MUTANTS = slipped(
             rank * n_tokens → 0 * rank
                 overflow: tokens in order, whatever they rank first
         """,
+        "reference.hash_routing.named": """
+            experts[..., np.newaxis] == → experts[..., np.newaxis] + 1 ==
+                experts of a table: each is the next one
+        """,
+        "reference.windows.pool": """
+            weights * values → values
+                pooled windows: tokens are not weighed
+        """,
+        "reference.compressed_attention._open": """
+            + 1) // n_window → + n_window) // n_window
+                compressed attention: a window is read from its first token on
+        """,
         "reference.latents._absorbed": """
             scale_of(q, c.scale) → scale_of(q_c, c.scale)
                 absorbed latent attention: the scale of the latents' width
@@ -76,6 +104,13 @@ KILLED_BY = {
     "mixture of experts: outputs are not weighed": ["exm-published"],
     "overflow: an expert takes one token more": ["prop-overflow-order"],
     "overflow: tokens in order, whatever they rank first": ["prop-overflow-order"],
+    "sinkhorn: rows only": ["prop-stream-mixing"],
+    "streams: mixed by rows": ["prop-stream-mixing", "exm-published"],
+    "streams: halved": ["exm-published"],
+    "streams: written by half": ["exm-published"],
+    "experts of a table: each is the next one": ["exm-published"],
+    "pooled windows: tokens are not weighed": ["exm-published"],
+    "compressed attention: a window is read from its first token on": ["exm-published"],
     "latent attention: doubled": ["thm-absorbed"],
     "latent attention: doubled values": ["thm-absorbed"],
     "absorbed latent attention: doubled": ["thm-absorbed"],

@@ -40,6 +40,20 @@ def test_a_cache_is_the_sum_of_its_layers() -> None:
     assert counting.kept("gpt_oss").besides() == 2 * 18 * 2 * 8 * 64 * 127
 
 
+def test_pooled_windows_are_kept_as_tokens_come_and_go() -> None:
+    """Of each token two numbers wait for their window, and two more are pooled into the next."""
+    pools = counting.Pools(size=3, row=5, token=4, last=6)
+    rows, waiting, before = 0, 0, 0
+    for n in range(1, 12):
+        waiting += 4
+        if n % 3 == 0:
+            rows, waiting, before = rows + 5, 0, 3 * 2
+        assert pools.numbers(n) == rows + waiting + before
+    kept = counting.Kept(pooled=(pools, pools))
+    assert kept.total(11) == 2 * 2 * (3 * 5 + 2 * 4 + 6)
+    assert kept.besides() == max(kept.total(n) - 2 * 2 * (n // 3) * 5 for n in range(99))
+
+
 def test_it_says_what_it_shows() -> None:
     assert repr(ReadModel()) == "ReadModel, Qwen3: 1 line added to Llama's, 0 gone"
     llama4 = [*NAMES].index("llama4")

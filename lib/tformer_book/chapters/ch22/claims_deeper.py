@@ -1,4 +1,4 @@
-"""The claims of chapter 22's deeper page: chunks of the delta rule, a rotation undone, queues."""
+"""The claims of chapter 22's deeper page: the delta rule, a rotation undone, streams, queues."""
 
 from __future__ import annotations
 
@@ -78,6 +78,37 @@ def undone_rotation(way: int = -1, turned: bool = True) -> str:
         # angles of a thousand tokens are rounded at 1e-13
         require(off < 1e-10, f"a shift of all positions moves the output by {off:.3f}")
     return "the library's attention at four places of each text, to 1e-10"
+
+
+@claim(
+    "prop-stream-mixing",
+    "numeric",
+    mutants={
+        "rows that sum to 1 are enough for the bound": {"columns": False},
+        "one round of Sinkhorn's iteration keeps the sum": {"rounds": 1},
+        "rows are the new streams": {"turned": True},
+    },
+    scope="200 draws of 4 streams of width 6, 1 to 20 rounds",
+)
+def stream_mixing(columns: bool = True, rounds: int = 500, turned: bool = False) -> str:
+    """The library's matrices and mixtures against sums in loops; then many rounds for the sum."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        logits, x = rng.normal(size=(4, 4)), rng.normal(size=(4, 6))
+        x[1:] = x[0] + 0.1 * x[1:]
+        nothing = np.zeros((1, 6)), np.zeros((1, 4))
+        for n in (1, 2, 20):
+            m = ref.sinkhorn(logits, n) if columns else ref.softmax(logits)
+            new = [sum(m[i, j] * x[i] for i in range(4)) for j in range(4)]
+            mixed = (m @ x)[None] if turned else ref.write_streams(x[None], *nothing, m[None])
+            require(near(mixed[0], new, 1e-12), f"mixed: {abs(mixed[0] - new).max():.3f} apart")
+            longest = [max(np.sqrt((row**2).sum()) for row in rows) for rows in (x, new)]
+            grown = longest[1] / longest[0]
+            require(bool(grown < 1 + 1e-12), f"the longest stream is {grown:.3f} times as long")
+        m = ref.sinkhorn(logits, rounds, 1e-15)
+        off = abs(sum(x[i] - sum(m[i, j] * x[i] for j in range(4)) for i in range(4))).max()
+        require(off < 1e-10, f"the sum of the streams moves by {off:.3f}")
+    return "no stream is longer after 1, 2 and 20 rounds; after 500 the sum stays, to 1e-10"
 
 
 @claim(

@@ -8,14 +8,25 @@ from math import prod
 from typing import NamedTuple
 
 from tformer.layer_configuration import LayerConfiguration
-from tformer.layers import LayeredParameters, LayerParameters
+from tformer.layers import CompressedAttentionParameters, LayeredParameters, LayerParameters
 from tformer.parameters import leaves, named_leaves
 from tformer_book.chapters.ch22.plans import DEFAULTS, configuration, parameters
 
-__all__ = ["COUNTED", "DEFAULTS", "Kept", "both", "kept", "kept_by", "n_active", "n_parameters"]
+__all__ = [
+    "COUNTED",
+    "DEFAULTS",
+    "Kept",
+    "both",
+    "held_by",
+    "kept",
+    "kept_by",
+    "kept_of",
+    "n_active",
+    "n_parameters",
+]
 
-UNTRAINED = re.compile(r".*choice_bias|layers\.\d+\.scale")
-"""Arrays that no gradient trains: biases for the choice of experts, and factors of layers."""
+UNTRAINED = re.compile(r".*choice_bias|layers\.\d+\.(scale|token_experts)")
+"""Arrays that no gradient trains: biases and tables for the choice of experts, layers' factors."""
 NUMBER, STATE = 2, 4
 """Bytes of a cached number in bfloat16, and of a number of a state, which is kept in float32."""
 COUNTED = {
@@ -30,30 +41,51 @@ COUNTED = {
 """Parameters of the published classes at these sizes, counted on PyTorch's meta device."""
 
 
+class Pools(NamedTuple):
+    """Numbers that a cache keeps of pooled windows, each of `size` tokens.
+
+    A whole window leaves `row` numbers, and each token of the one that is not yet whole leaves
+    `token`. Of the last whole window `last` numbers stay, which are pooled into the next one.
+    """
+
+    size: int
+    row: int
+    token: int
+    last: int
+
+    def numbers(self, n_tokens: int) -> int:
+        """Numbers after so many tokens."""
+        n_whole, n_rest = divmod(n_tokens, self.size)
+        return n_whole * self.row + n_rest * self.token + (self.last if n_whole else 0)
+
+
 class Kept(NamedTuple):
     """Numbers that a cache keeps for each token, in rows whatever the length, and in states.
 
     `per_window` holds a pair for each kind of window: numbers a token, and how many tokens it
-    keeps.
+    keeps. `pooled` holds the windows that are pooled, if there are any.
     """
 
     per_token: int = 0
     rows: int = 0
     states: int = 0
     per_window: tuple[tuple[int, int], ...] = ()
+    pooled: tuple[Pools, ...] = ()
 
     def numbers(self, n_tokens: int) -> int:
         """Numbers after so many tokens."""
         windows = sum(each * min(n_tokens, most) for each, most in self.per_window)
-        return self.per_token * n_tokens + self.rows + self.states + windows
+        pooled = sum(x.numbers(n_tokens) for x in self.pooled)
+        return self.per_token * n_tokens + self.rows + self.states + windows + pooled
 
     def total(self, n_tokens: int) -> int:
         """Bytes after so many tokens."""
         return NUMBER * self.numbers(n_tokens) + (STATE - NUMBER) * self.states
 
     def besides(self) -> int:
-        """Bytes that do not grow with a long text: rows, states, full windows."""
+        """Bytes that do not grow with a long text, at most: rows, states, windows not pooled."""
         windows = sum(each * most for each, most in self.per_window)
+        windows += sum((x.size - 1) * x.token + x.last for x in self.pooled)
         return NUMBER * (self.rows + windows) + STATE * self.states
 
 
@@ -83,6 +115,8 @@ def both(family: str) -> tuple[int, int]:
 
 def kept_by(p: LayerParameters, c: LayerConfiguration) -> Kept:
     """What one layer keeps; a window keeps the tokens that a later query can still see."""
+    if p.compressed is not None:
+        return _kept_compressed(p.compressed, c)
     if p.latent is not None:
         return Kept(p.latent.w_kv_down.shape[1] + p.latent.w_k_shared.shape[1])
     if p.convolution is not None:
@@ -104,6 +138,33 @@ def kept_by(p: LayerParameters, c: LayerConfiguration) -> Kept:
     return Kept(each) if most is None else Kept(per_window=((each, most - 1),))
 
 
+def _kept_compressed(p: CompressedAttentionParameters, c: LayerConfiguration) -> Kept:
+    """What compressed attention keeps: a window of rows that are keys and values, and its pools.
+
+    A pooled window becomes a row and, for an indexer, a key. Each token is held twice for each
+    series until its window is whole: what is pooled, and the logits. Only the last series is pooled
+    into a token's own window.
+    """
+    each, most = p.w_kv.shape[-1], (c.window or 0) - 1
+    if p.b_pool is None:  # the class stores the rows as keys and again as values
+        return Kept(per_window=((2 * each, most),))
+    row = each if p.index_gain is None else each + len(p.index_gain)
+    n_series, size, _ = p.b_pool.shape
+    pools = Pools(size, row, 2 * n_series * row, 2 * (n_series - 1) * size * row)
+    return Kept(per_window=((each, most),), pooled=(pools,))
+
+
+def held_by(p: LayerParameters, c: LayerConfiguration) -> Kept:
+    """What one layer keeps in the library's own cache, which forgets no token and pools none."""
+    if p.compressed is not None:
+        series = ("w_kv", "w_pool_kv", "w_pool", "w_index_kv", "w_index_pool")
+        arrays = leaves([getattr(p.compressed, name) for name in series])
+        return Kept(sum(x[..., 0, :].size for x in arrays))
+    one = kept_by(p, c)
+    windows = sum(each for each, _ in one.per_window)
+    return one._replace(per_token=one.per_token + windows, per_window=())
+
+
 def kept_of(layers: tuple[Kept, ...]) -> Kept:
     """What several layers keep together."""
     windows: dict[int, int] = {}
@@ -115,6 +176,7 @@ def kept_of(layers: tuple[Kept, ...]) -> Kept:
         sum(x.rows for x in layers),
         sum(x.states for x in layers),
         tuple((each, most) for most, each in windows.items()),
+        tuple(pools for x in layers for pools in x.pooled),
     )
 
 

@@ -39,7 +39,7 @@ FILE = Path(__file__).with_name("published.json")
 VERSION = "5.24.0"
 NAMES = {"gemma3": "gemma3_text", "gemma4": "gemma4_text", "llama4": "llama4_text"}
 """Names of a class where they differ from ours."""
-BY_LIBRARY = ("hrm_text", "gemma4")
+BY_LIBRARY = ("hrm_text", "gemma4", "deepseek_v4")
 """Families of 2026 whose blocks stand on no page: the library's decoder computes them."""
 FAMILIES = (*listing.FAMILIES, *listing.LATEST, *BY_LIBRARY)
 
@@ -51,13 +51,19 @@ def fixtures() -> dict[str, Any]:
 
 
 def model(family: str) -> tuple[LayeredParameters, LayeredConfiguration]:
-    """The small model that the published class had, in the form of the library, in float64."""
+    """The small model that the published class had, in the form of the library, in float64.
+
+    The experts of a token, where a table holds them, are different ones.
+    """
     stored = fixtures()[family]
     rng = np.random.default_rng(stored["seed"])
     arrays = {
         name: mean + 0.2 * rng.standard_normal(shape)
         for name, (mean, *shape) in stored["arrays"].items()
     }
+    for name, (n_rows, n_columns) in stored.get("tables", {}).items():
+        rows = np.tile(np.arange(stored["n_choices"]), (n_rows, 1))
+        arrays[name] = rng.permuted(rows, axis=1)[:, :n_columns]
     return layers_from_state_dict(stored["config"], arrays)
 
 
