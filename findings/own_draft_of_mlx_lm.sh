@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Speculative decoding at temperature 1, with a copy of the model as its own draft. By the rule of speculative sampling a drafted token is kept
-# with probability min(1, p / q), which is 1 here, so a pass over four drafted tokens should give five. transformers 5.24.0 gives almost that.
+# with probability min(1, p / q), which is 1 here, so a pass over four drafted tokens should give five, and does in transformers 5.24.0.
 # mlx-lm 0.32.2 lets the model draw a token of its own, and keeps the drafted one only if both are the same: with probability sum p q, here
 # sum p^2. The text is distributed alike in both, but at temperature 1 mlx-lm's drafts save next to nothing, however good they are.
-# Seen: tokens a pass: transformers greedy 4.9, at temperature 1 4.7; mlx-lm greedy 5.0, at 0.5 1.5, at 1 1.1. Share of first drafted tokens
+# Seen: tokens a pass: transformers greedy and at temperature 1 5.0; mlx-lm greedy 5.0, at 0.5 1.5, at 1 1.1. Share of first drafted tokens
 # that mlx-lm keeps, and the mean of sum p^2: at 0.5 0.34 and 0.34, at 1 0.07 and 0.09
 set -euo pipefail
 folder=$(mktemp -d)
@@ -50,7 +50,7 @@ def in_transformers(**choice):
     models = []
     for _ in range(2):
         torch.manual_seed(0)
-        config = LlamaConfig(**SIZES, initializer_range=0.3, max_position_embeddings=512, pad_token_id=0, bos_token_id=1, eos_token_id=None)
+        config = LlamaConfig(**SIZES, initializer_range=0.3, max_position_embeddings=512, pad_token_id=None, eos_token_id=None)
         models.append(LlamaForCausalLM(config).eval())
     model, draft = models
     draft.generation_config.num_assistant_tokens = 4
@@ -66,7 +66,7 @@ def in_transformers(**choice):
 greedy = in_transformers(do_sample=False)
 sampled = in_transformers(do_sample=True, temperature=1.0, top_k=0, top_p=1.0)
 print(f"transformers: greedy {greedy:.2f}, at 1 {sampled:.2f}")
-assert greedy > 4.5 and sampled > 4.5
+assert greedy > 4.9 and sampled > 4.9
 for temperature in (0.0, 0.5, 1.0):
     each, kept, squares = in_mlx(temperature)
     print(f"mlx-lm at {temperature:g}: {each:.2f}; kept at first {kept:.2f}, sum p^2 {squares:.2f}")
