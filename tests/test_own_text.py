@@ -393,6 +393,16 @@ def test_the_bill_is_what_pytorch_counts(uninterrupted):
     assert (c.n_layers, c.d_model, plan.n_tokens) == (2, 32, STEPS * 4 * LENGTH)
 
 
+def test_the_bill_counts_attention_that_pytorch_computes_in_one_operation(tmp_path, write):
+    fused = """
+def grouped_attention(q, k, v, mask=None, attend=None):
+    fused = torch.nn.functional.scaled_dot_product_attention
+    return attend(q, k, v, mask) if attend else fused(q, k, v, attn_mask=mask, enable_gqa=True)
+"""
+    planned, counted = train(tmp_path / "f", write(fused), steps=1).flops()
+    assert counted == pytest.approx(planned, rel=0.01)
+
+
 def test_a_little_training_lowers_what_a_byte_costs(uninterrupted):
     held = [*uninterrupted.held_out.values()]
     assert held == sorted(held, reverse=True)
