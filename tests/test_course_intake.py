@@ -17,9 +17,9 @@ from tformer_course.write import CourseError, write
 ADA = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
 BUSY = "import time\ndef busy(t):\n    t += time.process_time()\n"
 BUSY += "    while time.process_time() < t: pass\n"
-WAITS = BUSY + "def {0}(*a):\n    busy(0.2)\n    return nowhere"
+WAITS = BUSY + "def {0}(*a):\n    busy(0.1)\n    return nowhere"
 STALLS = {
-    f"4.{n}": WAITS.format(right(f"4.{n}").split("def ")[1].split("(")[0]) + "\nbusy(1.2)"
+    f"4.{n}": WAITS.format(right(f"4.{n}").split("def ")[1].split("(")[0]) + "\nbusy(0.5)"
     for n in range(2, 10)
 }
 
@@ -69,7 +69,7 @@ def course(tmp_path_factory):
     course = tmp_path_factory.mktemp("home") / "course"
     write(ROOT, course, ["04"])
     config = course / "nbgrader_config.py"
-    config.write_text(config.read_text() + "c.Judge.notebook_seconds = 6.0\n")
+    config.write_text(config.read_text() + "c.Judge.notebook_seconds = 2.5\n")
     hand_in(course)
     printed = {}
     for command in "autograde", "generate_feedback":
