@@ -11,6 +11,8 @@ from hypothesis import settings
 import chapters
 from tformer_book.chapters import numbers
 
+BROWSING = re.compile(r"tests/browser/|/test_browser\w*\.py$")  # what `make browser` runs
+
 pytest_plugins = ["browser_fixtures", "lab_fixtures", "model_fixtures", "sphinx_fixtures"]
 
 # Generated examples are the same on every run and every machine.
@@ -48,6 +50,8 @@ def pytest_collection() -> Iterator[None]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of one chapter, and those of JupyterLab together on one worker."""
     for item in items:
+        if "browser" in getattr(item, "fixturenames", ()) and not BROWSING.search(str(item.path)):
+            raise pytest.UsageError(f"{item.path.name} asks for the browser; see BROWSING")
         if "notebook" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("lab"))
         if config.getoption("loadgroup", False):
