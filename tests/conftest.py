@@ -13,7 +13,8 @@ from tformer_book.chapters import numbers
 
 BROWSING = re.compile(r"tests/browser/|/test_browser\w*\.py$")  # what `make browser` runs
 
-pytest_plugins = ["browser_fixtures", "lab_fixtures", "model_fixtures", "sphinx_fixtures"]
+pytest_plugins = ["browser_fixtures", "course_fixtures", "lab_fixtures", "model_fixtures"]
+pytest_plugins += ["sphinx_fixtures"]
 
 # Generated examples are the same on every run and every machine.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30, database=None)
