@@ -3,6 +3,7 @@
 import gc
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 import pytest
 from _pytest.nodeid import NodeId
@@ -49,7 +50,16 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of one chapter, and those of JupyterLab together on one worker."""
+    """Keep the tests of one chapter, and those of JupyterLab together on one worker.
+
+    Where a module says `TOGETHER`, tests that have that argument in common stand side by side: one
+    worker is then given them all, and computes once what they share.
+    """
+    items[:] = [
+        item
+        for module, group in groupby(items, lambda item: getattr(item, "module", None))
+        for item in side_by_side([*group], getattr(module, "TOGETHER", ""))
+    ]
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()) and not BROWSING.search(str(item.path)):
             raise pytest.UsageError(f"{item.path.name} asks for the browser; see BROWSING")
@@ -63,6 +73,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             groups[int(chosen) in belongs_to(item)].append(item)
         config.hook.pytest_deselected(items=groups[False])
         items[:] = groups[True]
+
+
+def side_by_side(items: list[pytest.Item], name: str) -> list[pytest.Item]:
+    """Tests in the order of one argument; those that do not have it come first."""
+    given = [getattr(item, "callspec", None) for item in items]
+    keys = [str(one.params.get(name, "")) if one else "" for one in given]
+    return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def keep_together(item: pytest.Item) -> None:

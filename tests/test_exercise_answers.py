@@ -22,6 +22,7 @@ from tformer_book.pipeline.generators.exercises import MARK
 PLANTED, RIGHT = chapters.answers("MUTANTS"), chapters.answers("RIGHT")
 EXERCISES = exercises()
 NUMBERS = sorted(EXERCISES)
+TOGETHER = "number"  # what the mutants of an exercise give on its cases is found once
 COUNTING = ["16.1"]  # one of its planted answers counts to 10¹², and is stopped
 TABLES = {number: entry.table for number, entry in EXERCISES.items() if entry.table}
 
