@@ -123,7 +123,7 @@ def _expand_dataclasses(text: str, parameters: Mapping[str, inspect.Parameter]) 
     return text
 
 
-def _expand(text: str, kind: type[Any]) -> str:
+def _expand(text: str, kind: Any) -> str:
     """Replace the entries of one dataclass by entries of its arrays."""
 
     def arrays(entry: re.Match[str]) -> str:
