@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import torch
 
 from tformer import fast, reference
 from tformer.configuration import CHOICES, Configuration
-from tformer.docstrings import documented
+from tformer.docstrings import Documented, documented
 from tformer.layer_configuration import LayerConfiguration, RopeScaling, Rotary, Routing, Streams
 from tformer.layers import (
     AttentionParameters,
@@ -43,6 +44,14 @@ from tformer.parameters import (
 from tformer.shapes import axes_of
 
 FUNCTIONS = tuple(reference.__all__)
+
+
+@cache
+def said(name: str) -> Documented:
+    """What the docstring of a function states."""
+    return documented(getattr(reference, name))
+
+
 SIZES = {
     "T": 2,
     "S": 3,
@@ -516,12 +525,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 }
 """Arguments that are not arrays, and arrays that are left out. Without an entry there are none."""
 
-INTEGERS_ONLY = tuple(
-    name
-    for name in FUNCTIONS
-    for said in [documented(getattr(reference, name))]
-    if set(said.names) <= set(said.kinds)
-)
+INTEGERS_ONLY = tuple(name for name in FUNCTIONS if set(said(name).names) <= set(said(name).kinds))
 """What takes no floating-point array: what it returns is in float64, or torch's default dtype."""
 VALUES_NEEDED: tuple[str, ...] = (
     "cooccurrence",
@@ -618,7 +622,7 @@ def tolerance(name: str, dtype: str) -> float:
 
 def cases(name: str) -> Iterator[tuple[str, Case]]:
     """Every case of a function, each with an identifier; of whole models, odd ones only once."""
-    names, spec, *_ = documented(getattr(reference, name))
+    names, spec, *_ = said(name)
     letters = sorted(
         {x for axes in axes_of(spec) for letter, _ in axes.letters for x in letter.split("+")}
     )
@@ -677,7 +681,7 @@ def make(
 
     `spec` replaces the documented shapes.
     """
-    names, right, *_ = documented(getattr(reference, name))
+    names, right, *_ = said(name)
     spec = spec or right
     sizes = taken(name, sizes)
     rng = np.random.default_rng(zlib.crc32(f"{name}{sorted(sizes.items())}{leading}".encode()))

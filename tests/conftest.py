@@ -3,6 +3,7 @@
 import gc
 import re
 from collections.abc import Iterator
+from itertools import groupby
 
 import pytest
 from _pytest.nodeid import NodeId
@@ -11,7 +12,9 @@ from hypothesis import settings
 import chapters
 from tformer_book.chapters import numbers
 
-pytest_plugins = [f"{of}_fixtures" for of in ("browser", "lab", "model", "own", "sphinx")]
+BROWSING = re.compile(r"tests/browser/|/test_browser\w*\.py$")  # what `make browser` runs
+
+pytest_plugins = [f"{of}_fixtures" for of in ("browser", "course", "lab", "model", "own", "sphinx")]
 
 # Generated examples are the same on every run and every machine.
 settings.register_profile("book", derandomize=True, deadline=None, max_examples=30, database=None)
@@ -46,8 +49,19 @@ def pytest_collection() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of one chapter, and those of JupyterLab together on one worker."""
+    """Keep the tests of one chapter, and those of JupyterLab together on one worker.
+
+    Where a module says `TOGETHER`, tests that have that argument in common stand side by side: one
+    worker is then given them all, and computes once what they share.
+    """
+    items[:] = [
+        item
+        for module, group in groupby(items, lambda item: getattr(item, "module", None))
+        for item in side_by_side([*group], getattr(module, "TOGETHER", ""))
+    ]
     for item in items:
+        if "browser" in getattr(item, "fixturenames", ()) and not BROWSING.search(str(item.path)):
+            raise pytest.UsageError(f"{item.path.name} asks for the browser; see BROWSING")
         if "notebook" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group("lab"))
         if config.getoption("loadgroup", False):
@@ -58,6 +72,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             groups[int(chosen) in belongs_to(item)].append(item)
         config.hook.pytest_deselected(items=groups[False])
         items[:] = groups[True]
+
+
+def side_by_side(items: list[pytest.Item], name: str) -> list[pytest.Item]:
+    """Tests in the order of one argument; those that do not have it come first."""
+    given = [getattr(item, "callspec", None) for item in items]
+    keys = [str(one.params.get(name, "")) if one else "" for one in given]
+    return [items[place] for place in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def keep_together(item: pytest.Item) -> None:

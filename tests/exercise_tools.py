@@ -1,14 +1,15 @@
 """What the tests of exercises share: the book's answers, and what an author is told."""
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.special
 
-from tformer_book.exercises import CheckFailed, check
+from tformer_book import exercises
+from tformer_book.exercises import CheckFailed, check, guard, process
 from tformer_book.exercises.answer import Answer
 from tformer_book.exercises.table import Table
 from tformer_book.pipeline.generators.exercises import MARK, read, sources
@@ -58,6 +59,21 @@ def computed_once(patch):
 
     patch.setattr(Answer, "raw", kept)
     patch.setattr(Table, "attempt", attempted)
+
+
+def call_in_place(patch):
+    """Let checks run where they are, and make each call there too, without a thread for each.
+
+    For answers that come to an end. One that took too long is told so afterwards.
+    """
+
+    def call(function, seconds, measure=""):
+        outcome = guard.in_place(function, seconds, measure)
+        outcome.timed_out = outcome.seconds > seconds
+        return outcome
+
+    patch.setattr(process, "CAN_FORK", False)
+    patch.setattr(exercises, "Answer", partial(Answer, call=call))
 
 
 def told(number, answer, seconds=10.0):

@@ -9,7 +9,7 @@ import zipfile
 import nbformat
 import pytest
 
-from course_tools import NAME, ROOT, answered, course_command, needs_confinement, right
+from course_tools import NAME, ROOT, answered, needs_confinement, right
 from tformer_course import archive, classroom, roster
 from tformer_course.export import Canvas, Row
 from tformer_course.lms import main, sent, take
@@ -230,12 +230,11 @@ def test_a_roster_is_kept_and_stands_in_the_gradebook(course):
 
 
 @needs_confinement
-def test_feedback_goes_back_under_the_names_that_each_platform_asks_for(tmp_path):
+def test_feedback_goes_back_under_the_names_that_each_platform_asks_for(
+    tmp_path, written, nbgrader
+):
     """One student's notebook comes by Moodle and another's by Canvas: all is marked once."""
-    from tformer_course.write import write
-
-    course = tmp_path / "course"
-    write(ROOT, course, ["04"])
+    course = written(tmp_path / "course")
     keep(course, PEOPLE)
     names = {
         "moodle": "Ada Lovelace_101_assignsubmission_file/sub/mine.ipynb",
@@ -245,8 +244,8 @@ def test_feedback_goes_back_under_the_names_that_each_platform_asks_for(tmp_path
         path = zipped(tmp_path / f"{platform}.zip", {name: HONEST})
         assert main(["take", str(course), NAME, str(path)]) == 0
     for command in "autograde", "generate_feedback", "export":
-        done = course_command(course, "nbgrader", command, *[NAME] * (command != "export"))
-        assert done.returncode == 0, done.stdout
+        status, said = nbgrader(course, command, *[NAME] * (command != "export"))
+        assert status == 0, said
     back = tmp_path / "back.zip"
     assert main(["give", str(course), NAME, str(back)]) == 0
     assert main(["give", str(course), NAME, str(back)]) == 2  # never over another

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from bs4 import BeautifulSoup
 
-from course_tools import NAME, ROOT, answered, course_command, needs_confinement, right
+from course_tools import NAME, ROOT, answered, needs_confinement, right
 from course_tools import scores as all_scores
 from tformer_course.intake import refused, stamp
 from tformer_course.write import CourseError, write
@@ -17,9 +17,9 @@ from tformer_course.write import CourseError, write
 ADA = {f"4.{n}": right(f"4.{n}") for n in (1, 2, 3)}
 BUSY = "import time\ndef busy(t):\n    t += time.process_time()\n"
 BUSY += "    while time.process_time() < t: pass\n"
-WAITS = BUSY + "def {0}(*a):\n    busy(0.2)\n    return nowhere"
+WAITS = BUSY + "def {0}(*a):\n    busy(0.1)\n    return nowhere"
 STALLS = {
-    f"4.{n}": WAITS.format(right(f"4.{n}").split("def ")[1].split("(")[0]) + "\nbusy(1.2)"
+    f"4.{n}": WAITS.format(right(f"4.{n}").split("def ")[1].split("(")[0]) + "\nbusy(0.5)"
     for n in range(2, 10)
 }
 
@@ -65,17 +65,15 @@ def hand_in(course):
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    course = tmp_path_factory.mktemp("home") / "course"
-    write(ROOT, course, ["04"])
+def course(tmp_path_factory, written, nbgrader):
+    course = written(tmp_path_factory.mktemp("home") / "course")
     config = course / "nbgrader_config.py"
-    config.write_text(config.read_text() + "c.Judge.notebook_seconds = 6.0\n")
+    config.write_text(config.read_text() + "c.Judge.notebook_seconds = 2.5\n")
     hand_in(course)
     printed = {}
     for command in "autograde", "generate_feedback":
-        done = course_command(course, "nbgrader", command, NAME)
-        printed[command] = done.stdout
-    printed["export"] = course_command(course, "nbgrader", "export").stdout
+        _, printed[command] = nbgrader(course, command, NAME)
+    _, printed["export"] = nbgrader(course, "export")
     return course, printed
 
 
@@ -158,10 +156,9 @@ def test_a_folder_that_is_itself_a_link_is_refused(tmp_path):
 # What comes by nbgrader's exchange.
 
 
-def test_collect_refuses_by_name_and_collects_the_rest(tmp_path):
-    course = tmp_path / "course"
-    write(ROOT, course, ["04"])
-    assert course_command(course, "nbgrader", "release_assignment", NAME).returncode == 0
+def test_collect_refuses_by_name_and_collects_the_rest(tmp_path, written, nbgrader):
+    course = written(tmp_path / "course")
+    assert nbgrader(course, "release_assignment", NAME)[0] == 0
     inbound = course / "exchange" / "transformers" / "inbound"
     times = {"ada": "2026-11-21 20:00:00 UTC", "ben": "2026-11-21 20:00:00 UTC", "cleo": "soon"}
     times |= {"dan": times["ada"], "eve": times["ada"], "zoe": times["ada"]}
@@ -174,11 +171,11 @@ def test_collect_refuses_by_name_and_collects_the_rest(tmp_path):
         (box / f"{NAME}.ipynb").write_text("{}")
     (inbound / f"ben+{NAME}+{times['ben']}" / "x").symlink_to(course / "gradebook.db")
     os.mkfifo(inbound / f"eve+{NAME}+{times['eve']}" / "timestamp.txt")
-    done = course_command(course, "nbgrader", "collect", NAME)
+    status, said = nbgrader(course, "collect", NAME)
     assert sorted(p.name for p in (course / "submitted").iterdir()) == ["ada", "zoe"]
     for student in "ben", "cleo", "dan", "eve":
-        assert f"Refused: {student}. " in done.stdout
-    assert done.returncode == 0
+        assert f"Refused: {student}. " in said
+    assert status == 0
 
 
 def test_a_link_that_is_put_there_while_collecting_is_not_followed(tmp_path, monkeypatch):

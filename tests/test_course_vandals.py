@@ -1,6 +1,7 @@
 """Whoever spoils what an answer is handed spoils nobody's marks but their own."""
 
 import contextlib
+import functools
 
 import numpy as np
 import pytest
@@ -86,6 +87,7 @@ def holds(value):
     return isinstance(value, list | tuple | dict | set) or hasattr(value, "__next__")
 
 
+@functools.cache
 def shares(number):
     """Whether an exercise hands over more than arrays, or has no table of cases at all."""
     table = exercises()[number].table

@@ -9,7 +9,7 @@ import pytest
 
 import chapters
 from every import every
-from exercise_tools import ROOT, solutions, told
+from exercise_tools import ROOT, call_in_place, solutions, told
 from tformer_book.exercises import CheckFailed, check, hint, process
 from tformer_book.exercises.describe import show
 from tformer_book.exercises.registry import exercises
@@ -21,9 +21,9 @@ NUMBERS = sorted(EXERCISES)
 
 
 @pytest.fixture
-def in_threads(monkeypatch):
+def in_place(monkeypatch):
     """Run checks where they are: a process for each of a thousand answers takes a minute."""
-    monkeypatch.setattr(process, "CAN_FORK", False)
+    call_in_place(monkeypatch)
 
 
 def stub_cells():
@@ -35,7 +35,7 @@ def stub_cells():
     ]
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_place")
 def test_untouched_template_is_named():
     cells = stub_cells()
     assert len(cells) == len(NUMBERS)
@@ -88,7 +88,7 @@ BEHAVIOUR = {
 ENDLESS = (loops, loops_on_errors)
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_place")
 @pytest.mark.parametrize("number", NUMBERS)
 @every("answer", [a for a in BEHAVIOUR if a not in ENDLESS])
 def test_bad_behaviour_gets_a_sentence(number, answer):
@@ -97,7 +97,7 @@ def test_bad_behaviour_gets_a_sentence(number, answer):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_an_endless_answer_is_ended(number):
-    assert BEHAVIOUR[loops] in told(number, loops, seconds=0.02)
+    assert BEHAVIOUR[loops] in told(number, loops, seconds=0.01)
 
 
 @pytest.mark.parametrize("number", ["1.1", "2.10"], ids=["a table", "by hand"])
@@ -131,7 +131,7 @@ ODD = [
 ]
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_place")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_odd_results_get_a_sentence(number):
     for value in ODD:
@@ -140,7 +140,7 @@ def test_odd_results_get_a_sentence(number):
             assert "a string" in text or "should return two arrays" in text
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_place")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_changed_input_is_named(number):
     answer, _ = solutions()[number]
@@ -156,7 +156,7 @@ def test_changed_input_is_named(number):
     assert "spoils changes the " in text or not spoiled[0]
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_place")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_wrong_number_of_arguments_is_named(number):
     text = told(number, lambda a, b, c, d, e, f, g, h, i, j: a)
@@ -169,7 +169,7 @@ def test_wrong_number_of_arguments_of_a_lambda_shows_a_lambda():
     assert "def your function" not in text
 
 
-@pytest.mark.usefixtures("in_threads")
+@pytest.mark.usefixtures("in_place")
 @pytest.mark.parametrize("number", NUMBERS)
 def test_code_in_a_message_stays_on_one_line(number):
     def template(*inputs):

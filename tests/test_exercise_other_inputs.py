@@ -1,6 +1,7 @@
 """What an answer is told that is right for other inputs, or that says the same of all."""
 
 import itertools
+import time
 
 import numpy as np
 import pytest
@@ -85,6 +86,17 @@ def test_where_the_right_function_hangs_for_other_inputs_the_search_goes_on():
     assert "as if x were doubled" in told(
         lambda step, x: step + np.sin(2 * x), right, lambda: cases
     )
+
+
+def test_a_change_that_needs_most_of_its_time_gets_it_whatever_was_tried_before():
+    def right(x):
+        end = time.process_time() + (0.1 if x in (3.0, 5.0) else 0.02)
+        while time.process_time() < end:
+            pass
+        return np.sin(x)
+
+    cases = [case(x=x, why="Look.") for x in (1.5, 2.5)]
+    assert "as if x were doubled" in told(lambda x: np.sin(2 * x), right, lambda: cases)
 
 
 def test_small_errors_are_told_as_such_where_a_case_speaks_of_something_else_too():

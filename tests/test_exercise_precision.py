@@ -5,9 +5,10 @@ import inspect
 import numpy as np
 import pytest
 
-from exercise_tools import solutions, told
+from exercise_tools import call_in_place, solutions, told
 from test_other_clothes import dressed
-from tformer_book.exercises import CheckFailed, check, process
+from tformer_book.exercises import CheckFailed, check
+from tformer_book.exercises.compare import close
 from tformer_book.exercises.registry import exercises
 
 NUMBERS = sorted(exercises())
@@ -33,8 +34,8 @@ def off(array):
 
 
 @pytest.fixture(autouse=True)
-def in_threads(monkeypatch):
-    monkeypatch.setattr(process, "CAN_FORK", False)
+def in_place(monkeypatch):
+    call_in_place(monkeypatch)
 
 
 def passes(number, answer):
@@ -68,3 +69,11 @@ def test_right_answers_in_float16_are_right_to_all_digits_or_told_of_their_type(
     if not exact and not right:
         text = told(number, changed(answer, half))
         assert "float16" in text or "float32" in text or "finite" in text, text
+
+
+def test_numbers_are_near_where_numpy_says_so():
+    special = [0.0, 1, -1, 1 + 1e-9, 1 + 1e-7, 1e300, np.inf, -np.inf, np.nan]
+    got, want = np.meshgrid(special, special)
+    with np.errstate(all="ignore"):
+        near = np.isclose(got, want, rtol=1e-8, atol=1e-8, equal_nan=True)
+    np.testing.assert_array_equal(close(got, want), near)

@@ -58,8 +58,9 @@ def test_right_answers_pass_in_other_clothes(number, clothes, monkeypatch):
 
 def a_few_numbers(table):
     """Whether an answer is several single numbers."""
-    parts = [part for case in table.only_cases() for part in table.want(case)]
-    return isinstance(table.kind, Several) and all(np.shape(part) == () for part in parts)
+    if not isinstance(table.kind, Several):
+        return False
+    return all(np.shape(part) == () for case in table.only_cases() for part in table.want(case))
 
 
 FEW = [n for n, entry in exercises().items() if entry.table and a_few_numbers(entry.table)]

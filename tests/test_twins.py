@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,7 @@ from cases import (
     make,
     precisions,
     rounded,
+    said,
     to_numpy,
     to_torch,
     tolerance,
@@ -54,7 +56,7 @@ from cases import (
 from edges import EDGES
 from every import every, try_each
 from tformer import fast, reference
-from tformer.docstrings import documented, sections
+from tformer.docstrings import sections
 from tformer.parameters import NormParameters
 
 DIFFERENTIABLE = [name for name in FUNCTIONS if name not in ("softmax", *NOT_DIFFERENTIABLE)]
@@ -99,6 +101,7 @@ def assert_twins_agree(case: Case, dtypes: Sequence[str]) -> None:
             )
 
 
+@cache
 def kind_of_result(name: str) -> torch.dtype | None:
     """The dtype of what a function returns, if it is not that of its floating-point arrays."""
     returns = sections(getattr(reference, name).__doc__ or "")["Returns"]
@@ -135,7 +138,7 @@ def assert_values(case: Case) -> None:
 @every("name", FUNCTIONS)
 def test_any_one_array_may_have_leading_axes_that_no_other_has(name: str) -> None:
     """So a gradient may have more axes than what it is the gradient of."""
-    names, spec, *_ = documented(getattr(reference, name))
+    names, spec, *_ = said(name)
     for i in range(len(names) if "..." in spec else 0):
         leading = [(3,) if i == j else () for j in range(len(names))]
         for settings in SETTINGS.get(name, [{}])[:3]:
@@ -163,11 +166,11 @@ def test_fast_leaves_tensors_on_their_device(name: str) -> None:
             assert by_fast(case, "float32", "meta").is_meta
 
 
-@pytest.mark.parametrize("name", [n for n in FUNCTIONS if documented(getattr(reference, n)).names])
+@pytest.mark.parametrize("name", [n for n in FUNCTIONS if said(n).names])
 @given(data=st.data())
 def test_values_agree_on_generated_cases(name: str, data: st.DataObject) -> None:
     """Generated sizes, leading axes, temperatures, entries and layouts, in every dtype."""
-    n_arrays = len(documented(getattr(reference, name)).names)
+    n_arrays = len(said(name).names)
     shapes = mutually_broadcastable_shapes(num_shapes=n_arrays, min_side=0, max_dims=2, max_side=3)
     leading = list(data.draw(shapes).input_shapes)
     sizes = data.draw(st.fixed_dictionaries(dict.fromkeys(SIZES, st.integers(0, 6))))
@@ -229,7 +232,7 @@ def test_reference_never_warns(name: str) -> None:
             value = np.abs(np.repeat(row, 3, axis=0)) if name == "ppmi" else row
             if name in ("previous_token_scores", "induction_scores"):
                 value = np.repeat(row, row.shape[-1], axis=0)[np.newaxis]
-            wanted = documented(getattr(reference, name))
+            wanted = said(name)
             needed = [key for key in wanted.names if key not in wanted.optional]
             given = {key: value == 0 if key in wanted.kinds else value for key in needed}
             given |= {"u": np.abs(row[:, 0])} if name == "sample" else SETTINGS.get(name, [{}])[0]

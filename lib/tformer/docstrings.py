@@ -17,6 +17,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from tformer.axes import DIVIDES, LEGEND
@@ -122,7 +123,7 @@ def _expand_dataclasses(text: str, parameters: Mapping[str, inspect.Parameter]) 
     return text
 
 
-def _expand(text: str, kind: type[Any]) -> str:
+def _expand(text: str, kind: Any) -> str:
     """Replace the entries of one dataclass by entries of its arrays."""
 
     def arrays(entry: re.Match[str]) -> str:
@@ -136,21 +137,23 @@ def _entries_of(kind: type[Any]) -> re.Pattern[str]:
     return re.compile(rf"^(\w+) : (tuple of )?{kind.__name__}(, optional)?$", re.MULTILINE)
 
 
-def _arrays_of(kind: type[Any], name: str, several: str | None, end: str | None) -> Iterable[str]:
-    """Yield the entries of all arrays in a dataclass, by field; `*` is the index in a tuple."""
+@cache
+def _arrays_of(kind: type[Any], name: str, several: str | None, end: str | None) -> list[str]:
+    """Return the entries of all arrays in a dataclass, by field; `*` is the index in a tuple."""
     text, hints, end = inspect.cleandoc(kind.__doc__ or ""), get_type_hints(kind), end or ""
     name = f"{name}.*" if several else name
-    yield ""
+    entries = [""]
     for field in fields(kind):
         inner = dataclass_of(hints[field.name])
         if inner is not None:
             for entry in _entries_of(inner).finditer(text):
                 if entry[1] == field.name:
                     path = (f"{name}.{entry[1]}", entry[2], entry[3] or end)
-                    yield from _arrays_of(inner, *path)
+                    entries += _arrays_of(inner, *path)
         for entry in ARRAY.finditer(text):
             if entry[1] == field.name:
-                yield f"{name}.{entry[0].removesuffix(', optional')}{entry[4] or end}"
+                entries.append(f"{name}.{entry[0].removesuffix(', optional')}{entry[4] or end}")
+    return entries
 
 
 def dataclass_of(annotation: Any) -> Any:

@@ -48,11 +48,14 @@ def close(got: Array, want: Array) -> Array:
 
 def _within(got: Array, want: Array, tolerance: float) -> Array:
     """Compare beside each number, and beside the largest where all are below 1, or `LEAST`."""
-    right = want.astype(float)
-    largest = np.abs(right[np.isfinite(right)]).max(initial=0.0)
+    now, right = got.astype(float), want.astype(float)
+    finite = np.isfinite(right)
+    size = np.abs(right)
+    largest = size.max(initial=0.0, where=finite)
     least = tolerance * (min(max(largest, LEAST), 1.0) if largest else 1.0)
-    with np.errstate(all="ignore"):
-        return np.isclose(got.astype(float), right, rtol=tolerance, atol=least, equal_nan=True)
+    with np.errstate(all="ignore"):  # by hand: `np.isclose` takes longer
+        near = finite & (np.abs(now - right) <= least + tolerance * size)
+    return near | (now == right) | (np.isnan(now) & np.isnan(right))
 
 
 def coarsest(arrays: Iterable[Array], most: np.dtype[Any] | None = None) -> np.dtype[Any]:

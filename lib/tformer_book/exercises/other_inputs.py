@@ -126,14 +126,27 @@ def for_other_inputs(
     if any(trial.case.want is not None for trial in trials):
         trials = [trial for trial in trials if _worked_out(table, trial, place)]
     ordered = [*wrong, *(trial for trial in trials if not trial.text)]
-    clock = Clock(SECONDS)
-    for words, change in _changes(trials[0].case.inputs):
-        left = min(clock.left(), going_on())
-        if not left:
-            break
-        agree = partial(all, (_agrees(table, change, trial, place) for trial in ordered))
-        if guard.in_thread(agree, min(left, ONE)).value:  # inputs of another kind may hang it
-            return f"It comes out as if {words}."
+    changes, clock = list(_changes(trials[0].case.inputs)), Clock(SECONDS)
+    tried = 0
+
+    def first_that_explains(first: int, end: int) -> str:
+        nonlocal tried
+        for tried in range(first, end):
+            words, change = changes[tried]
+            if all(_agrees(table, change, trial, place) for trial in ordered):
+                return f"It comes out as if {words}."
+        return ""
+
+    # Inputs of another kind may hang our own function. What is being tried when the time for one
+    # is over is tried once more by itself, and then left out.
+    batches = [(0, len(changes))]
+    while batches and (left := min(clock.left(), going_on())):
+        first, end = batches.pop()
+        outcome = guard.in_thread(partial(first_that_explains, first, end), min(left, ONE))
+        if outcome.value:
+            return str(outcome.value)
+        if outcome.timed_out and end - first > 1:
+            batches += [(tried + 1, end), (tried, tried + 1)]
     return ""
 
 
