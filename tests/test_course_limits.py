@@ -141,7 +141,8 @@ def test_a_notebook_has_a_deadline_and_keeps_what_came_before_it():
     stalls = {number: waits.format(name) for number, name in names.items()}
     found = judged(answered(RELEASED, {"4.1": right("4.1")} | stalls), 2.4)
     assert [verdict.right for _, verdict in found] == [True] + [False] * 11
-    assert "The time for a whole notebook, 2.4 seconds" in found[-1][1].text
+    late = "The time for a whole notebook, 2.4 seconds"
+    assert sum(late in verdict.text for _, verdict in found) >= 9  # two take more than all of it
 
 
 def test_a_file_that_is_made_to_be_slow_or_large_is_read_in_part_or_not(tmp_path):

@@ -100,6 +100,17 @@ def test_an_endless_answer_is_ended(number):
     assert BEHAVIOUR[loops] in told(number, loops, seconds=0.01)
 
 
+@pytest.mark.usefixtures("in_place")
+def test_what_took_too_long_is_told_so_where_nothing_ends_it():
+    def slow(q, k):
+        end = time.process_time() + 0.1
+        while time.process_time() < end:
+            pass
+        return (q * k).sum(-1)
+
+    assert BEHAVIOUR[loops] in told("1.1", slow, seconds=0.05)
+
+
 @pytest.mark.parametrize("number", ["1.1", "2.10"], ids=["a table", "by hand"])
 @pytest.mark.parametrize("answer", BEHAVIOUR)
 def test_bad_behaviour_is_told_the_same_either_way(number, answer, monkeypatch):
