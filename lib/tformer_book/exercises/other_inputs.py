@@ -127,12 +127,11 @@ def for_other_inputs(
         trials = [trial for trial in trials if _worked_out(table, trial, place)]
     ordered = [*wrong, *(trial for trial in trials if not trial.text)]
     changes, clock = list(_changes(trials[0].case.inputs)), Clock(SECONDS)
-    tried = 0
 
-    def first_that_explains(first: int, end: int) -> str:
-        nonlocal tried
-        for tried in range(first, end):
-            words, change = changes[tried]
+    def first_that_explains(first: int, end: int, tried: list[int]) -> str:
+        for i in range(first, end):
+            tried[:] = [i]
+            words, change = changes[i]
             if all(_agrees(table, change, trial, place) for trial in ordered):
                 return f"It comes out as if {words}."
         return ""
@@ -142,11 +141,13 @@ def for_other_inputs(
     batches = [(0, len(changes))]
     while batches and (left := min(clock.left(), going_on())):
         first, end = batches.pop()
-        outcome = guard.in_thread(partial(first_that_explains, first, end), min(left, ONE))
+        tried = [first]
+        search = partial(first_that_explains, first, end, tried)
+        outcome = guard.in_thread(search, min(left, ONE))
         if outcome.value:
             return str(outcome.value)
         if outcome.timed_out and end - first > 1:
-            batches += [(tried + 1, end), (tried, tried + 1)]
+            batches += [(tried[0] + 1, end), (tried[0], tried[0] + 1)]
     return ""
 
 
