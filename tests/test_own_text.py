@@ -16,11 +16,11 @@ import pytest
 import torch
 
 from every import try_each
+from own_fixtures import HEAD
 from tformer.tokens.pretokenizer import pretokenize
 from tformer_book.own import __main__ as command
 from tformer_book.own import corpus as corpora
 from tformer_book.own import plan as plans
-from tformer_book.own.checking import book_module
 from tformer_book.own.corpus import (
     LEAST,
     LONGEST,
@@ -31,12 +31,10 @@ from tformer_book.own.corpus import (
     read_text,
     words,
 )
-from tformer_book.own.parts import BEGIN
 from tformer_book.own.plan import Plan, configuration, make_plan
 from tformer_book.own.steps import LENGTH, batches, first_state, held_out_nats, training_step
 from tformer_book.own.text import open_trained, train_on_text
 
-HEAD = BEGIN.read_text(encoding="utf-8").partition("\n\n\n# 2.")[0]
 STOPS = """
 import os, signal
 lent, calls = adamw, []
@@ -65,21 +63,6 @@ def quiet(line):
     """Say nothing."""
 
 
-@pytest.fixture(scope="module")
-def book():
-    return book_module()
-
-
-@pytest.fixture
-def write(tmp_path):
-    def written(text=""):
-        path = tmp_path / "my_transformer.py"
-        path.write_text(f"{HEAD}\n{text}\n", encoding="utf-8")
-        return path
-
-    return written
-
-
 @pytest.fixture(autouse=True)
 def _one_thread():
     threads = torch.get_num_threads()
@@ -102,9 +85,9 @@ TEXTS = {
 }
 
 
-def test_any_text_is_split_and_cut_without_a_loss(book):
+def test_any_text_is_split_and_cut_without_a_loss(own_book):
     def whole(text):
-        corpus = read_corpus(read_text(text), book)
+        corpus = read_corpus(read_text(text), own_book)
         assert corpus.text + corpus.held_out == text
         assert corpus.tokenizer.decode(corpus.tokens.tolist()) == corpus.text
         assert corpus.tokenizer.decode(corpus.asked.tolist()) == corpus.held_out
@@ -128,8 +111,8 @@ def test_merges_are_learnt_within_words_also_within_parts_of_long_ones():
     assert not any("cb" in merge.replace(" ", "") for merge in across)
 
 
-def test_short_words_are_cut_as_the_library_cuts_them(book):
-    corpus = read_corpus(prose(), book)
+def test_short_words_are_cut_as_the_library_cuts_them(own_book):
+    corpus = read_corpus(prose(), own_book)
     assert corpus.tokens.tolist() == corpus.tokenizer.encode(corpus.text)
     assert corpus.held_out.startswith(prose()[len(corpus.text) :][:10])
     assert corpus.text.endswith("\n")
@@ -161,11 +144,11 @@ def test_a_text_that_does_not_do_is_refused_by_its_reason(data, tmp_path):
         read_text(path)
 
 
-def test_half_a_character_and_a_text_of_few_tokens_are_refused(write, tmp_path):
+def test_half_a_character_and_a_text_of_few_tokens_are_refused(write_own, tmp_path):
     with pytest.raises(TextError, match="half a character at place 5,000"):
         read_text("a" * 5000 + "\ud800")
     with pytest.raises(TextError, match="repeats itself so much that it is 75 tokens long; 128"):
-        train_on_text("😀" * 2000, tmp_path / "f", file=write(), steps=1, say=quiet)
+        train_on_text("😀" * 2000, tmp_path / "f", file=write_own(), steps=1, say=quiet)
 
 
 def test_the_prose_of_the_book_is_the_default_where_its_pages_are(monkeypatch, tmp_path):
@@ -175,9 +158,9 @@ def test_the_prose_of_the_book_is_the_default_where_its_pages_are(monkeypatch, t
         read_text(None)
 
 
-def test_an_apply_merges_that_loses_letters_is_told(book):
+def test_an_apply_merges_that_loses_letters_is_told(own_book):
     for wrong in (lambda word, ranks: [word[0]], lambda word, ranks: [word]):
-        my = SimpleNamespace(**{**vars(book), "apply_merges": wrong})
+        my = SimpleNamespace(**{**vars(own_book), "apply_merges": wrong})
         with pytest.raises(TextError, match=r"Your apply_merges cuts 'Ġ?\w+' into \['"):
             read_corpus(prose(), my)
 
@@ -185,8 +168,8 @@ def test_an_apply_merges_that_loses_letters_is_told(book):
 # ---- what is compared ---------------------------------------------------------------------
 
 
-def test_counts_of_tokens_and_pairs_give_what_loops_give(book):
-    corpus = read_corpus(prose(), book)
+def test_counts_of_tokens_and_pairs_give_what_loops_give(own_book):
+    corpus = read_corpus(prose(), own_book)
     a, b, n = corpus.tokens.tolist(), corpus.asked.tolist(), corpus.tokenizer.n_vocab
     ones, twos = Counter(a), Counter(pairwise(a))
     followers = Counter(x for x, _ in twos)
@@ -206,29 +189,29 @@ def test_counts_of_tokens_and_pairs_give_what_loops_give(book):
     assert found["zlib"] == 8 * grown / size
 
 
-def test_each_token_held_out_is_predicted_once(book):
-    c = configuration(book, 20, 32, 2)
-    p = first_state(book, c, 0, "float64").p
+def test_each_token_held_out_is_predicted_once(own_book):
+    c = configuration(own_book, 20, 32, 2)
+    p = first_state(own_book, c, 0, "float64").p
     tokens = torch.from_numpy(np.random.default_rng(0).integers(20, size=LENGTH + 9))
     known, total = [7, *tokens.tolist()], 0.0
     for i in range(1, len(known)):
         first = (i - 1) // (LENGTH - 1) * (LENGTH - 1)
         with torch.no_grad():
-            logits = book.transformer(torch.tensor(known[first:i]), p, c)[0][-1]
+            logits = own_book.transformer(torch.tensor(known[first:i]), p, c)[0][-1]
         total -= torch.log_softmax(logits, -1)[known[i]].item()
-    assert held_out_nats(book, p, c, 7, tokens) == pytest.approx(total, rel=1e-9)
+    assert held_out_nats(own_book, p, c, 7, tokens) == pytest.approx(total, rel=1e-9)
 
 
 # ---- steps and kills ----------------------------------------------------------------------
 
 
-def test_steps_are_those_of_train_digit_for_digit(book):
-    c = configuration(book, 50, 32, 2)
+def test_steps_are_those_of_train_digit_for_digit(own_book):
+    c = configuration(own_book, 50, 32, 2)
     tokens = torch.from_numpy(np.random.default_rng(0).integers(50, size=1000))
-    batch, state = batches(tokens, 0, 2), first_state(book, c, 0, "float32")
+    batch, state = batches(tokens, 0, 2), first_state(own_book, c, 0, "float32")
     p = {name: x.detach().clone().requires_grad_() for name, x in state.p.items()}
-    for _, loss in book.train(p, c, batch, 5, peak=0.1, warmup=2):
-        state, ours = training_step(book, state, c, batch, 5, 2, 0.1)
+    for _, loss in own_book.train(p, c, batch, 5, peak=0.1, warmup=2):
+        state, ours = training_step(own_book, state, c, batch, 5, 2, 0.1)
         assert ours == loss
     assert all((state.p[name] == x).all() for name, x in p.items())
 
@@ -260,8 +243,8 @@ def same(one, other):
     assert one.write(1.0, 20) == other.write(1.0, 20)
 
 
-def test_a_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, write, uninterrupted):
-    file, text = write(STOPS), tmp_path / "text.txt"
+def test_a_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, write_own, uninterrupted):
+    file, text = write_own(STOPS), tmp_path / "text.txt"
     text.write_text(prose(), encoding="utf-8")
     program = (
         "import torch; from pathlib import Path; torch.set_num_threads(1)\n"
@@ -286,46 +269,46 @@ def test_a_training_that_was_killed_goes_on_to_the_same_numbers(tmp_path, write,
 
 
 def test_ctrl_c_saves_the_last_whole_step_and_says_how_to_go_on(
-    tmp_path, write, monkeypatch, uninterrupted
+    tmp_path, write_own, monkeypatch, uninterrupted
 ):
     monkeypatch.setenv("STOP_AT", str(BEFORE + 3 * N_CALLS + 7))
     monkeypatch.setenv("STOP_BY", str(int(signal.SIGINT)))
     said = []
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "f", write(STOPS), save_every=1000, say=said.append)
+        train(tmp_path / "f", write_own(STOPS), save_every=1000, say=said.append)
     assert said[-1] == "Stopped after step 3. The same command goes on from there."
     monkeypatch.setenv("STOP_AT", "0")
-    again = train(tmp_path / "f", write(STOPS), say=said.append)
+    again = train(tmp_path / "f", write_own(STOPS), say=said.append)
     assert "Going on after step 3." in said
     same(again, uninterrupted)
-    once_more = train(tmp_path / "f", write(STOPS), say=said.append)  # only writes
+    once_more = train(tmp_path / "f", write_own(STOPS), say=said.append)  # only writes
     same(once_more, uninterrupted)
     assert len(once_more.lines) == STEPS
 
 
-def test_a_kill_before_the_first_checkpoint_begins_anew(tmp_path, write, monkeypatch):
+def test_a_kill_before_the_first_checkpoint_begins_anew(tmp_path, write_own, monkeypatch):
     monkeypatch.setenv("STOP_AT", str(BEFORE + 2 * N_CALLS + 7))
     monkeypatch.setenv("STOP_BY", str(int(signal.SIGINT)))
     with pytest.raises(KeyboardInterrupt):
-        train(tmp_path / "f", write(STOPS))
+        train(tmp_path / "f", write_own(STOPS))
     (tmp_path / "f/checkpoint.safetensors").unlink()
     monkeypatch.setenv("STOP_AT", "0")
-    again = train(tmp_path / "f", write(STOPS))
+    again = train(tmp_path / "f", write_own(STOPS))
     assert [line["step"] for line in again.lines] == [*range(1, STEPS + 1)]
 
 
-def test_checkpoints_are_as_often_as_is_asked(tmp_path, write, monkeypatch):
+def test_checkpoints_are_as_often_as_is_asked(tmp_path, write_own, monkeypatch):
     saved = []
     monkeypatch.setattr(
         "tformer_book.own.text.CheckpointFolder.save", lambda self, step, _: saved.append(step)
     )
-    train(tmp_path / "f", write(), steps=4)
-    train(tmp_path / "g", write(), steps=4, save_every=1000)
+    train(tmp_path / "f", write_own(), steps=4)
+    train(tmp_path / "g", write_own(), steps=4, save_every=1000)
     assert saved == [1, 2, 3, 4, 4]
 
 
-def test_another_training_in_a_folder_is_refused(tmp_path, write):
-    folder, file = tmp_path / "f", write()
+def test_another_training_in_a_folder_is_refused(tmp_path, write_own):
+    folder, file = tmp_path / "f", write_own()
     train(folder, file, steps=1)
     for options, told in (
         ({"text": prose(seed=1)}, "began with another text"),
@@ -337,14 +320,14 @@ def test_another_training_in_a_folder_is_refused(tmp_path, write):
         with pytest.raises(TextError, match=f"{told}. To go on with it, change that back"):
             train(folder, file, **{"steps": 1, **options})
     with pytest.raises(TextError, match=r"began with another my_transformer\.py, or an older book"):
-        train(folder, write("x = 1"), steps=1)
+        train(folder, write_own("x = 1"), steps=1)
     (folder / "plan.json").write_text("{", encoding="utf-8")
     with pytest.raises(TextError, match=r"plan.json cannot be read: .* Take another folder"):
         train(folder, file, steps=1)
 
 
-def test_a_trained_model_is_opened_without_its_text(tmp_path, write):
-    folder, file = tmp_path / "f", write()
+def test_a_trained_model_is_opened_without_its_text(tmp_path, write_own):
+    folder, file = tmp_path / "f", write_own()
     with pytest.raises(TextError, match=r"There is no trained model in .*f\. "):
         open_trained(folder, file=file)
     trained = train(folder, file, steps=2)
@@ -361,25 +344,25 @@ def test_a_trained_model_is_opened_without_its_text(tmp_path, write):
     assert open_trained(folder, file=file).p.keys() == trained.p.keys()
 
 
-def test_a_loss_is_told_in_bits_a_byte_of_the_text_that_is_trained_on(book):
-    corpus = read_corpus(prose(), book)
+def test_a_loss_is_told_in_bits_a_byte_of_the_text_that_is_trained_on(own_book):
+    corpus = read_corpus(prose(), own_book)
     even = math.log(corpus.tokenizer.n_vocab)  # each token as likely as any other
     bits = len(corpus.tokens) * math.log2(corpus.tokenizer.n_vocab) / len(corpus.text.encode())
     assert corpus.loss_in_bits(even) == pytest.approx(bits)
 
 
-def test_a_loss_that_is_no_number_stops_and_is_not_saved(tmp_path, write):
-    file = write("def learning_rate(step, *rest):\n    return math.nan if step == 2 else 1e-3")
+def test_a_loss_that_is_no_number_stops_and_is_not_saved(tmp_path, write_own):
+    file = write_own("def learning_rate(step, *rest):\n    return math.nan if step == 2 else 1e-3")
     with pytest.raises(TextError, match="The loss of step 3 is nan"):
         train(tmp_path / "f", file, save_every=1000)
     assert not (tmp_path / "f/checkpoint.safetensors").exists()
 
 
-def test_a_train_of_other_steps_is_told_and_one_of_the_same_is_not(tmp_path, write):
+def test_a_train_of_other_steps_is_told_and_one_of_the_same_is_not(tmp_path, write_own):
     said, wrong = [], "def train(p, c, batch, steps, **_):\n    yield from [(1, 0.5)] * steps"
-    train(tmp_path / "f", write(wrong), steps=1, say=said.append)
+    train(tmp_path / "f", write_own(wrong), steps=1, say=said.append)
     assert said[0].startswith("Your train has other losses")
-    train(tmp_path / "g", write(), steps=1, say=said.append)
+    train(tmp_path / "g", write_own(), steps=1, say=said.append)
     assert sum(line.startswith("Your train has") for line in said) == 1
 
 
@@ -393,13 +376,13 @@ def test_the_bill_is_what_pytorch_counts(uninterrupted):
     assert (c.n_layers, c.d_model, plan.n_tokens) == (2, 32, STEPS * 4 * LENGTH)
 
 
-def test_the_bill_counts_attention_that_pytorch_computes_in_one_operation(tmp_path, write):
+def test_the_bill_counts_attention_that_pytorch_computes_in_one_operation(tmp_path, write_own):
     fused = """
 def grouped_attention(q, k, v, mask=None, attend=None):
     fused = torch.nn.functional.scaled_dot_product_attention
     return attend(q, k, v, mask) if attend else fused(q, k, v, attn_mask=mask, enable_gqa=True)
 """
-    planned, counted = train(tmp_path / "f", write(fused), steps=1).flops()
+    planned, counted = train(tmp_path / "f", write_own(fused), steps=1).flops()
     assert counted == pytest.approx(planned, rel=0.01)
 
 
@@ -412,15 +395,17 @@ def test_a_little_training_lowers_what_a_byte_costs(uninterrupted):
 
 
 def test_more_minutes_take_a_larger_model_and_no_text_is_read_more_than_twenty_times(
-    book, monkeypatch
+    own_book, monkeypatch
 ):
     corpus = SimpleNamespace(tokens=torch.zeros(2 * 10**6), tokenizer=SimpleNamespace(n_vocab=256))
     monkeypatch.setattr(plans, "_measured", lambda my, c, *rest: my.n_parameters(c) / 1e6)
     asked = {"text": "", "file": "", "minutes": 1.0, "seed": 0, "dtype": "float32"}
 
     def of(minutes):
-        plan = make_plan(book, corpus, {**asked, "minutes": minutes})
-        return plan, book.n_parameters(configuration(book, 256, plan.d_model, plan.n_layers))
+        plan = make_plan(own_book, corpus, {**asked, "minutes": minutes})
+        return plan, own_book.n_parameters(
+            configuration(own_book, 256, plan.d_model, plan.n_layers)
+        )
 
     previous = 0
     for minutes in (0.01, 1.0, 10.0, 300.0):
@@ -437,10 +422,10 @@ def test_more_minutes_take_a_larger_model_and_no_text_is_read_more_than_twenty_t
 
 
 def test_the_command_trains_says_what_it_plans_and_refuses_another_text(
-    tmp_path, write, monkeypatch, capsys
+    tmp_path, write_own, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
-    write()
+    write_own()
     Path("tale.txt").write_text(prose(), encoding="utf-8")
     assert command.main(["train", "tale.txt", "--minutes", "0.01"]) == 0
     out = capsys.readouterr().out
@@ -469,12 +454,12 @@ def test_the_command_trains_says_what_it_plans_and_refuses_another_text(
     assert "minutes must be above 0; got -1.0" in capsys.readouterr().err
 
 
-def test_the_command_ends_as_ctrl_c_does(write, monkeypatch):
+def test_the_command_ends_as_ctrl_c_does(write_own, monkeypatch):
     def stopped(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "train_on_text", stopped)
-    assert command.main(["train", "--file", str(write())]) == 130
+    assert command.main(["train", "--file", str(write_own())]) == 130
 
 
 def test_a_plan_is_a_recipe_with_all_that_a_kill_would_lose():

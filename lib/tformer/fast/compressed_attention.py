@@ -6,7 +6,7 @@ from torch.nn.functional import pad
 
 from tformer.fast._kernels import widened
 from tformer.fast.experts import largest
-from tformer.fast.masks import causal_mask_on
+from tformer.fast.masks import causal_mask_on, without_padding
 from tformer.fast.norms import rms_norm
 from tformer.fast.positions import rope
 from tformer.fast.rotary import rotary_sinusoids
@@ -35,10 +35,7 @@ def compressed_attention(
     require_windows("compressed_attention", parameters, configuration)
     dtype = x.dtype
     x, p = widened(x, parameters)
-    if valid is not None:
-        tokens = valid.unsqueeze(-2)
-        mask = tokens if mask is None else mask & tokens
-    options = mask, valid, positions
+    options = without_padding(mask, valid), valid, positions
     return cached_compressed_attention(x, p, configuration, None, *options)[0].to(dtype)
 
 

@@ -110,3 +110,11 @@ def causal_attention(
         return attention(q, k, v, mask, scale=scale)
     q, k, v, _, restored = for_kernel(q, k, v, None, None)
     return restored(scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale))
+
+
+def without_padding(mask: Tensor | None, valid: Tensor | None) -> Tensor | None:
+    """Return the mask (..., T or 1, S) with padding hidden too, None if both are None."""
+    if valid is None:
+        return mask
+    tokens = valid.unsqueeze(-2)
+    return tokens if mask is None else mask & tokens

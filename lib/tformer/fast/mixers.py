@@ -11,6 +11,7 @@ from tformer.fast.delta_net import cached_delta_net, cached_gated_convolution
 from tformer.fast.extended_attention import cached_attention
 from tformer.fast.feeds import normed
 from tformer.fast.latents import cached_latent_attention
+from tformer.fast.masks import without_padding
 from tformer.fast.shared_attention import cached_shared_attention
 from tformer.layer_configuration import LayerConfiguration
 from tformer.layers import LayerCache, LayerParameters
@@ -89,7 +90,4 @@ def layer_mask(
         at = (every if positions is None else positions) // c.chunk
         same = at[..., offset:, None] == at[..., None, :]
         found = same if found is None else found & same
-    if valid is not None:
-        tokens = valid.unsqueeze(-2)
-        found = tokens if found is None else found & tokens
-    return found
+    return without_padding(found, valid)

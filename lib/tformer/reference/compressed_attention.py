@@ -12,7 +12,7 @@ from tformer.reference.attention import sum_to
 from tformer.reference.equation import equation
 from tformer.reference.experts import largest
 from tformer.reference.feed_forward import linear_vjp
-from tformer.reference.masks import causal_mask
+from tformer.reference.masks import causal_mask, without_padding
 from tformer.reference.norms import rms_norm, rms_norm_vjp
 from tformer.reference.projections import heads_vjp
 from tformer.reference.rotary import rotary_sinusoids
@@ -93,7 +93,7 @@ def compressed_attention(
     compressed sparse attention with an indexer, and heavily compressed attention without.
     """
     require_windows("compressed_attention", parameters, configuration)
-    options = _without(mask, valid), valid, positions
+    options = without_padding(mask, valid), valid, positions
     return cached_compressed_attention(x, parameters, configuration, None, *options)[0]
 
 
@@ -145,7 +145,7 @@ def compressed_attention_vjp(
     """
     require_windows("compressed_attention_vjp", parameters, configuration)
     p, c = parameters, configuration
-    made = _steps(x, p, c, None, _without(mask, valid), valid, positions)
+    made = _steps(x, p, c, None, without_padding(mask, valid), valid, positions)
     options = (p.sinks, made.seen, c.scale)
     y = sink_attention(made.queries, made.keys, made.keys, *options)
     dy, dw_o_down, dw_o = _merged_vjp(_turned_back(y, made.turns, c), p, grad)
@@ -218,14 +218,6 @@ def _steps(
     keys = joined(cache.kv, rows, -2)[..., np.newaxis, :, :]
     seen = joined(seen, is_open, -1)
     return Steps(turns, latent, q, keys, seen, order, pooled, pooled_turns, cache)
-
-
-def _without(mask: Table, valid: Table) -> Table:
-    """Return the mask without padding."""
-    if valid is None:
-        return mask
-    tokens = valid[..., np.newaxis, :]
-    return tokens if mask is None else mask & tokens
 
 
 def _extended(

@@ -260,3 +260,11 @@ def causal_attention(
     `attention_vjp` with the causal mask.
     """
     return attention(q, k, v, causal_mask(q.shape[-2], k.shape[-2], offset), scale=scale)
+
+
+def without_padding(mask: np.ndarray | None, valid: np.ndarray | None) -> np.ndarray | None:
+    """Return the mask (..., T or 1, S) with padding hidden too, None if both are None."""
+    if valid is None:
+        return mask
+    tokens = valid[..., np.newaxis, :]
+    return tokens if mask is None else mask & tokens

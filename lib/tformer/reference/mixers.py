@@ -21,6 +21,7 @@ from tformer.reference.delta_net import (
 from tformer.reference.extended_attention import cached_attention, extended_attention_vjp
 from tformer.reference.feeds import norm_vjp, normed
 from tformer.reference.latents import cached_latent_attention, latent_attention_vjp
+from tformer.reference.masks import without_padding
 from tformer.reference.shared_attention import cached_shared_attention, shared_attention_vjp
 
 Table = np.ndarray | None
@@ -143,7 +144,4 @@ def layer_mask(
         at = (np.arange(n_all) if positions is None else positions) // c.chunk
         same = at[..., offset:, np.newaxis] == at[..., np.newaxis, :]
         found = same if found is None else found & same
-    if valid is not None:
-        tokens = valid[..., np.newaxis, :]
-        found = tokens if found is None else found & tokens
-    return found
+    return without_padding(found, valid)

@@ -35,7 +35,6 @@ FLOORS = {
     "cure": ("cure", ()),
     "patient": ("patient", ()),
     "patient, cure known": ("patient", ("cure",)),
-    "patient, both nouns known": ("patient", ("noun", "second noun")),
     "second noun, verb known": ("second noun", ("verb",)),
     "second noun, noun and verb known": ("second noun", ("noun", "verb")),
 }
