@@ -26,7 +26,7 @@ from tformer_book.world.stories import ASKED
 
 __all__ = [
     *("FLOORS", "batches", "beginner", "floor", "losses", "norm_of_batch", "norms", "patients"),
-    *("own_batches", "own_beginner", "questions", "surprise"),
+    *("own_batches", "own_beginner", "questions", "surprise", "text"),
 ]
 
 WORDS = ("noun", "verb", "second noun", "trouble", "cure", "patient")
@@ -128,6 +128,11 @@ def questions() -> Any:
     from tformer_book.storyteller.training import asked
 
     return asked(tokens(), parted()[0], ASKED_OF // 4)
+
+
+def text(length: int) -> np.ndarray:
+    """Tales of the training, one after the other: `length` token ids."""
+    return Tales(tokens(), parted()[0]).rows(np.random.default_rng(14), 1, length)[0]
 
 
 def batches() -> Callable[[int], tuple[np.ndarray, ...]]:
