@@ -19,7 +19,9 @@ from typing import Any
 
 PACKAGES = ["torch", "torch.utils.flop_counter", "matplotlib.figure", "scipy.special", "sympy"]
 PACKAGES += ["matplotlib.backends.backend_svg", "matplotlib_inline.backend_inline", "anywidget"]
-PACKAGES += ["scipy.optimize", "ipykernel.kernelapp"]
+PACKAGES += ["scipy.optimize", "ipykernel.kernelapp", "ipykernel.debugger", "psutil"]
+# An optimizer of PyTorch loads the first; SymPy loads the others when it first adds and simplifies.
+PACKAGES += ["torch._dynamo", "sympy.tensor.tensor", "sympy.physics.units"]
 
 
 def pytest_configure() -> None:
