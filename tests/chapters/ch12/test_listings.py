@@ -40,6 +40,13 @@ def test_the_lines_that_are_shown_give_the_gradients() -> None:
         assert np.allclose(given, gradient, atol=1e-12), name
 
 
+def test_each_line_has_the_shape_of_its_gradient_beside_it() -> None:
+    table = "\n".join(listings.way_back(part).data for part in listings.PARTS)
+    shapes = {"z": "(B, T, N)", "s": "(B, T, T)", "q": "(B, T, d_k)", "b_in": "(d_ff,)"}
+    for name, shape in shapes.items():
+        assert f"| `{listings.backward_lines()[name]}` | `{shape}` |" in table, name
+
+
 def test_each_line_is_in_the_table_once() -> None:
     table = "\n".join(listings.way_back(part).data for part in listings.PARTS)
     for line in (*(line for line, _ in listings.FORWARD), *listings.backward_lines().values()):

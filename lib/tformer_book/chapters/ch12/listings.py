@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 
+import numpy as np
 from IPython.display import Markdown
 
 from tformer_book.chapters.ch12 import small
 
-__all__ = ["FORWARD", "backward_lines", "way_back"]
+__all__ = ["FORWARD", "backward_lines", "shapes", "way_back"]
 
 FORWARD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("loss = cross_entropy(z, came)", ("z",)),
@@ -29,6 +30,8 @@ FORWARD: tuple[tuple[str, tuple[str, ...]], ...] = (
 """The forward lines, the last first, each with the gradients that its backward lines give."""
 PARTS = {"head": slice(0, 3), "feed-forward": slice(3, 6), "attention": slice(6, None)}
 """Which of them belong to which part of the model."""
+WIDTH = 76
+"""How many characters a row of the table may have."""
 SHORTER = (
     ('f["guess"]', "softmax(z)"),
     ('f["tokens"].size', "n_words"),
@@ -52,10 +55,28 @@ def backward_lines() -> dict[str, str]:
     return found
 
 
+def shapes() -> dict[str, str]:
+    """The shape of each gradient, in letters, from a backward pass in which no two sizes agree."""
+    letters = {3: "B", 5: "T", 7: "N", 6: "d", 4: "d_k", 10: "d_ff"}
+    p, tokens = small.drawn(), np.arange(15).reshape(3, 5) % 7
+    found = small.backward(small.forward(p, tokens, tokens), p)
+    return {
+        name: f"({', '.join(letters[n] for n in x.shape)}{',' * (x.ndim == 1)})"
+        for name, x in found.items()
+    }
+
+
 def way_back(part: str) -> Markdown:
     """A table of lines, forward and backward: of the head, the feed-forward layer or attention."""
-    backward, rows = backward_lines(), ["| Forward, last line first | Backward |", "|---|---|"]
+    backward, shape = backward_lines(), shapes()
+    rows = ["| Forward, last line first | Backward | Shape |", "|---|---|---|"]
     for forward, names in FORWARD[PARTS[part]]:
-        for i, name in enumerate(names):
-            rows.append(f"| {'' if i else f'`{forward}`'} | `{backward[name]}` |")
+        first = f"`{forward}`"
+        for name in names:
+            row = f"| `{backward[name]}` | `{shape[name]}` |"
+            if len(first) + len(row) > WIDTH - 3:  # the forward line gets a row of its own
+                rows.append(f"| {first} | | |")
+                first = ""
+            rows.append(f"| {first} {row}")
+            first = ""
     return Markdown("\n".join(rows))
