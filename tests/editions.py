@@ -1,11 +1,15 @@
-"""What the tests of the editions share: a small site of two pages, and what an EPUB must be."""
+"""What the tests of the editions share: a small site of two pages, what a file must be."""
 
 import io
 import posixpath
 import re
 import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+
+from pypdf import PdfReader
+from pypdf.generic import DictionaryObject
 
 from browsing import FONTS, ROOT
 from tformer_book.pipeline.editions.contents import Book, Line
@@ -112,3 +116,72 @@ def faults(epub: bytes) -> list[str]:
 
 def _values(page: ET.Element, attribute: str) -> list[str]:
     return [one.attrib[attribute] for one in page.iter() if attribute in one.attrib]
+
+
+def elements(tag: DictionaryObject) -> Iterator[DictionaryObject]:
+    """The tags below this one, in the order of reading."""
+    for one in _inside(tag):
+        if "/S" in one:
+            yield one
+            yield from elements(one)
+
+
+def untagged(printed: bytes) -> list[str]:
+    """What a screen reader would miss in a PDF, one line each."""
+    reader = PdfReader(io.BytesIO(printed))
+    root = reader.root_object
+    tree = root.get("/StructTreeRoot")
+    if tree is None:
+        return ["no tree of tags"]
+    found = []
+    if not root.get("/MarkInfo", {}).get("/Marked"):
+        found.append("not marked")
+    if not root.get("/Lang"):
+        found.append("no language")
+    if not (reader.metadata and reader.metadata.title):
+        found.append("no title")
+    if not root.get("/ViewerPreferences", {}).get("/DisplayDocTitle"):
+        found.append("the title is not shown")
+    numbers = tree["/ParentTree"]["/Nums"]
+    listed = dict(zip(numbers[::2], numbers[1::2], strict=True))
+    above, kinds = 0, set()
+    for tag in elements(tree):
+        kind = tag["/S"]
+        kinds.add(kind)
+        if kind in {"/Figure", "/Formula"} and not tag.get("/Alt"):
+            found.append(f"{kind} without words")
+        if level := re.fullmatch(r"/H(\d)", kind):
+            if int(level[1]) > above + 1:
+                found.append(f"{kind} below /H{above}")
+            above = int(level[1])
+        found += [f"{kind}: {one}" for one in _strays(tag, listed)]
+    if "/Table" in kinds and "/TH" not in kinds:
+        found.append("a table without heads")
+    if bare := [
+        n for n, sheet in enumerate(reader.pages) if sheet.get("/StructParents") not in listed
+    ]:
+        found.append(f"sheets without tags: {bare}")
+    return found
+
+
+def _strays(tag: DictionaryObject, listed: dict) -> Iterator[str]:
+    """Content of a tag that the tree does not lead back to it."""
+    for one in _inside(tag):
+        if "/S" in one:
+            if one["/P"].get_object() is not tag:
+                yield "another stands above a tag that it holds"
+        elif one.get("/Type") == "/OBJR":
+            if listed[one["/Obj"]["/StructParent"]].get_object() is not tag:
+                yield "a link leads to another"
+        else:
+            holder = one.get("/Stm") or one.get("/Pg") or tag["/Pg"]
+            row, number = listed[holder["/StructParents"]].get_object(), one["/MCID"]
+            if number >= len(row) or row[number].get_object() is not tag:
+                yield "content leads to another"
+
+
+def _inside(tag: DictionaryObject) -> list[DictionaryObject]:
+    found = tag.get("/K", [])
+    found = found if isinstance(found, list) else [found]
+    found = [one if isinstance(one, dict) else one.get_object() for one in found]
+    return [{"/MCID": one} if isinstance(one, int) else one for one in found]

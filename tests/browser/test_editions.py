@@ -3,17 +3,18 @@
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser as Chromium
-from pypdf import PdfReader
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import DictionaryObject, NameObject
 
 from browser.test_print import EMPTY, foot, squeezed
 from browsing import ROOT
-from editions import BOOK, faults, write_site
+from editions import BOOK, elements, faults, untagged, write_site
 from tformer_book.pipeline.editions import contents, epub, pdf
 from tformer_book.pipeline.editions.browser import SCALE, WINDOW, Browser
 from tformer_book.pipeline.editions.contents import Book, Front, Line, Read
@@ -109,6 +110,58 @@ def test_paper_shows_questions_and_answers_and_figures_at_rest(small: Made) -> N
     assert "foldedaway" not in text
 
 
+def test_a_screen_reader_finds_its_way_through_the_pdf(small: Made) -> None:
+    made = pdf.bind(*small)
+    assert untagged(made) == []
+    tags = [*elements(PdfReader(io.BytesIO(made)).root_object["/StructTreeRoot"])]
+    kinds = [str(tag["/S"]) for tag in tags]
+    assert [kind for kind in kinds if re.fullmatch(r"/H\d", kind)] == [
+        *("/H1", "/H2"),  # the title page and the contents
+        *("/H1", "/H1", "/H2", "/H2"),
+    ]
+    words = {str(tag["/S"]): str(tag["/Alt"]) for tag in tags if "/Alt" in tag}
+    assert words == {"/Formula": "x = − y − z", "/Figure": "a box. As drawn, red."}
+    assert kinds.count("/Link") > 5
+    assert {"/L", "/LI"} < {*kinds}
+
+
+def _silent(root: DictionaryObject, tags: dict[str, DictionaryObject]) -> None:
+    del tags["/Figure"]["/Alt"]
+
+
+def _deep(root: DictionaryObject, tags: dict[str, DictionaryObject]) -> None:
+    tags["/H2"][NameObject("/S")] = NameObject("/H4")
+
+
+def _bare(root: DictionaryObject, tags: dict[str, DictionaryObject]) -> None:
+    del root["/StructTreeRoot"]
+
+
+def _crossed(root: DictionaryObject, tags: dict[str, DictionaryObject]) -> None:
+    numbers = root["/StructTreeRoot"]["/ParentTree"]["/Nums"]
+    numbers[1], numbers[3] = numbers[3], numbers[1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (_silent, "/Figure without words"),
+        (_deep, "/H4 below /H2"),
+        (_bare, "no tree of tags"),
+        (_crossed, "leads to another"),
+    ],
+)
+def test_faults_of_the_tags_are_found(
+    small: Made, fault: Callable[[DictionaryObject, dict], None], told: str
+) -> None:
+    writer = PdfWriter(clone_from=io.BytesIO(pdf.bind(*small)))
+    tags = {tag["/S"]: tag for tag in elements(writer.root_object["/StructTreeRoot"])}
+    fault(writer.root_object, tags)
+    target = io.BytesIO()
+    writer.write(target)
+    assert any(told in one for one in untagged(target.getvalue()))
+
+
 def test_the_epub_has_formulas_drawings_and_pictures(small: Made) -> None:
     made = epub.pack(*small)
     assert faults(made) == []
@@ -135,6 +188,16 @@ def test_a_page_of_the_book_is_printed_without_voids(real: Made) -> None:
     assert any("(Outputsstayamongthevalues)" in text for text in texts)
     assert not any("Predict." in text for text in texts)
     assert (0, "3. Queries, keys and values") in titles(reader.outline)
+
+
+def test_a_page_of_the_book_is_tagged(real: Made) -> None:
+    made = pdf.bind(*real)
+    assert untagged(made) == []
+    tags = [*elements(PdfReader(io.BytesIO(made)).root_object["/StructTreeRoot"])]
+    kinds = [str(tag["/S"]) for tag in tags]
+    assert kinds.count("/Figure") > 5
+    assert kinds.count("/Formula") > 100
+    assert {"/Table", "/TH", "/TD", "/Caption", "/Code"} < {*kinds}
 
 
 def test_a_figure_higher_than_the_rest_of_a_sheet_leaves_no_void(

@@ -62,7 +62,7 @@ class Browser:
 
     def _print(self) -> bytes:
         self._window.emulate_media(media="print")
-        return self._window.pdf(prefer_css_page_size=True)
+        return self._window.pdf(prefer_css_page_size=True, tagged=True)
 
     def _pictures(self, page: str) -> dict[str, bytes]:
         """What figures to touch look like before anybody touches them."""

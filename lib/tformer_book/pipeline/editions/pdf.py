@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from pypdf import PageObject, PdfReader, PdfWriter
+from pypdf import PageObject, PdfReader
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import (
     ArrayObject,
@@ -21,6 +21,8 @@ from pypdf.generic import (
 )
 
 from tformer_book.pipeline.editions.contents import Book, Front, Read
+from tformer_book.pipeline.editions.packed import PackedWriter
+from tformer_book.pipeline.editions.tags import Element, Tags
 
 # A number with a long fraction, or text, which is left as it is.
 NUMBER = re.compile(rb"\((?:\\.|[^\\()])*\)|<[0-9A-Fa-f\s]*>|-?\d*\.\d{3,}", re.DOTALL)
@@ -34,11 +36,12 @@ class Place(NamedTuple):
 
 
 class Link(NamedTuple):
-    """Where a link stands, and its address: `page.html#id`, or one of another site."""
+    """Where a link stands, its address (`page.html#id`, or one of another site) and its tag."""
 
     sheet: int
     box: list[Any]
     address: str
+    tag: Element | None
 
 
 def count(printed: bytes) -> int:
@@ -66,9 +69,8 @@ def bind(book: Book, front: Front, read: Mapping[str, Read]) -> bytes:
     writer.root_object[NameObject("/Lang")] = TextStringObject(book.language)
     # Each page brought its own typefaces; what they have in common is kept once.
     writer.compress_identical_objects(remove_duplicates=True, remove_unreferenced=True)
-    target = io.BytesIO()
-    writer.write(target)
-    return target.getvalue()
+    binder.tags.write()
+    return writer.packed()
 
 
 def shorten(content: bytes) -> bytes:
@@ -89,7 +91,8 @@ def _rounded(found: re.Match[bytes]) -> bytes:
 
 class _Binder:
     def __init__(self, base: str) -> None:
-        self.writer = PdfWriter()
+        self.writer = PackedWriter()
+        self.tags = Tags(self.writer)
         self._base = base
         self._links: list[Link] = []
         self._places: dict[str, Place] = {}
@@ -104,12 +107,15 @@ class _Binder:
             if number is not None and found.top is not None:
                 place = Place(start + number, float(found.top))
                 self._places[f"{page}.html#{unquote(name.removeprefix('/'))}"] = place
-        for number, sheet in enumerate(reader.pages):
-            for reference in sheet.pop("/Annots", []):
-                annotation = reference.get_object()
-                if address := self._address(page, annotation):
-                    self._links.append(Link(start + number, annotation["/Rect"], address))
+        links = [sheet.pop("/Annots", []) for sheet in reader.pages]
+        for sheet in reader.pages:
             self._shorten(self.writer.add_page(sheet))
+        tagged = self.tags.add(reader, start)
+        for number, references in enumerate(links, start=start):
+            for reference in references:
+                link, tag = reference.get_object(), tagged.get(reference.idnum)
+                if address := self._address(page, link):
+                    self._links.append(Link(number, link["/Rect"], address, tag))
         return len(reader.pages)
 
     def _address(self, page: str, annotation: DictionaryObject) -> str:
@@ -149,7 +155,7 @@ class _Binder:
 
     def connect(self, published: str) -> None:
         """Write the links that lead somewhere."""
-        for sheet, box, address in self._links:
+        for sheet, box, address, tag in self._links:
             lead = self._lead(address, published)
             if lead is None:
                 continue
@@ -163,7 +169,11 @@ class _Binder:
                 }
             )
             page = self.writer.pages[sheet]
-            page.setdefault(NameObject("/Annots"), ArrayObject()).append(link)
+            reference = self.writer._add_object(link)
+            page.setdefault(NameObject("/Annots"), ArrayObject()).append(reference)
+            if tag:
+                self.tags.number(link, "/StructParent")
+                tag.inside.append(link)
 
     def _lead(self, address: str, published: str) -> dict[NameObject, Any] | None:
         place = self._places.get(address) or self._places.get(address.partition("#")[0])
