@@ -28,7 +28,12 @@ FORWARD: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("x = E[tokens]", ("E",)),
 )
 """The forward lines, the last first, each with the gradients that its backward lines give."""
-PARTS = {"head": slice(0, 3), "feed-forward": slice(3, 6), "attention": slice(6, None)}
+PARTS = {
+    "head": slice(0, 3),
+    "feed-forward": slice(3, 6),
+    "attention": slice(6, 10),
+    "projections": slice(10, None),
+}
 """Which of them belong to which part of the model."""
 WIDTH = 76
 """How many characters a row of the table may have."""
@@ -67,7 +72,7 @@ def shapes() -> dict[str, str]:
 
 
 def way_back(part: str) -> Markdown:
-    """A table of lines, forward and backward: of the head, the feed-forward layer or attention."""
+    """A table of lines, forward and backward: of a key of `PARTS`."""
     backward, shape = backward_lines(), shapes()
     rows = ["| Forward, last line first | Backward | Shape |", "|---|---|---|"]
     for forward, names in FORWARD[PARTS[part]]:
