@@ -1,4 +1,4 @@
-"""Cells of pages that show lines of the book's own `my_transformer.py`."""
+"""Cells of pages, and which of them show lines of the book's own `my_transformer.py`."""
 
 import ast
 from pathlib import Path

@@ -1,24 +1,24 @@
 """The config.json on the page is that of the pretrained model, and its sums are the library's."""
 
-from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
+from own_listings import cells
 from tformer.models.known import LLAMA, SMOL
 from tformer.models.sizes import count_parameters
 from tformer.pretrained import available, open_checkpoint, path
 
-NOTEBOOK = Path(__file__).parents[3] / "chapters" / "22_released.ipynb"
+LINES = ("config = {", 'd, n_layers = config["hidden_size"]')
+"""How the two cells begin: the entries, and what is counted from them."""
 
 
 def page() -> dict[str, Any]:
     """What the two cells of the page define."""
     names: dict[str, Any] = {}
-    for cell in nbformat.read(NOTEBOOK, 4).cells:
-        if cell.id in ("c22-config", "c22-count"):
-            exec(cell.source, names)
+    for source in cells("22_released"):
+        if source.startswith(LINES):
+            exec(source, names)
     return names
 
 

@@ -45,7 +45,6 @@
   const picture = (el, words) => {
     el.setAttribute("role", "img");
     el.setAttribute("aria-label", words);
-    for (const hidden of el.querySelectorAll("[aria-hidden]")) hidden.removeAttribute("aria-hidden");
   };
   for (const formula of document.querySelectorAll("article .katex")) {
     if (formula.closest("svg, [role=img]")) continue;
@@ -55,5 +54,5 @@
   }
   for (const host of document.querySelectorAll("article .widget-host")) picture(host, host.dataset.told || "A figure to touch.");
   for (const box of document.querySelectorAll("article figure")) box.setAttribute("role", "group");
-  for (const el of document.querySelectorAll("article [role=img]")) picture(el, el.getAttribute("aria-label") || "A drawing.");
+  for (const part of document.querySelectorAll("article [role=img] [aria-hidden]")) part.removeAttribute("aria-hidden");
 }
